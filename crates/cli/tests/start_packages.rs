@@ -107,15 +107,24 @@ print(sklearn.linear_model.LinearRegression().fit(frame[['a']], [0, 1]).coef_.ro
     assert!(!listed.contains("starts threads"), "{listed}");
 }
 
+/// Lists the modules that are executed in the program: others were imported ahead.
+const NOTES: &str = "import importlib.machinery
+executed, of = [], importlib.machinery.SourceFileLoader
+def note(self, module, execute=of.exec_module):
+    executed.append(module.__name__)
+    execute(self, module)
+setattr(of, 'exec_module', note)
+";
+
 /// filelock creates a temporary directory when it is imported, and keeps the process ID; a lock
 /// that is created in the program works as ever.
 #[test]
 fn filelock_is_imported_ahead() {
     let Some(warm) = with_package(
         "filelock",
-        "import sys
-known = 'filelock' in sys.modules
-import filelock, os
+        &format!(
+            "{NOTES}import filelock, os
+known = not any(name.startswith('filelock') for name in executed)
 with filelock.FileLock('a.lock') as lock:
     print(lock.is_locked, filelock.FileLock('a.lock', timeout=0).is_locked)
 child = os.fork()
@@ -124,7 +133,8 @@ if child == 0:
         os._exit(7)
 print(os.waitpid(child, 0)[1] >> 8)
 print(known, file=open('known', 'w'))
-",
+"
+        ),
     ) else {
         return;
     };
@@ -143,9 +153,8 @@ print(known, file=open('known', 'w'))
 fn jax_is_imported_ahead() {
     let Some(warm) = with_package(
         "jax",
-        "import sys
-known = set(sys.modules)
-import jax, jax.numpy as jnp
+        &format!(
+            "{NOTES}import jax, jax.numpy as jnp
 @jax.jit
 def train(weights, x):
     gradient = jax.grad(lambda weights: jnp.mean(jax.nn.relu(x @ weights) ** 2))(weights)
@@ -154,9 +163,9 @@ weights = jax.random.normal(jax.random.key(0), (16, 16))
 for _ in range(3):
     weights = train(weights, jnp.ones((4, 16)))
 print(jax.device_get(weights).tobytes().hex())
-left = sorted(name for name in set(sys.modules) - known)
-print(len(left), *left[:20], file=open('left', 'w'))
-",
+print(len(executed), *executed[:20], file=open('left', 'w'))
+"
+        ),
     ) else {
         return;
     };
