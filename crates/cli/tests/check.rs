@@ -22,9 +22,10 @@ fn docs(name: &str) -> PathBuf {
         .join(name)
 }
 
-/// Six starts of the same program, written by `preheat run --json`.
+/// Six starts of the same program on an H200, written by `preheat run --json`.
 fn six() -> String {
-    docs("results/h200/linear.json").display().to_string()
+    let tests = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests");
+    tests.join("recordings/linear.json").display().to_string()
 }
 
 fn check(directory: &Directory, arguments: &[&str]) -> Said {

@@ -9,7 +9,7 @@ use std::path::Path;
 use support::{Directory, Said, preheat, run};
 
 fn six() -> String {
-    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs/results/h200/linear.json");
+    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/recordings/linear.json");
     path.display().to_string()
 }
 
@@ -130,7 +130,10 @@ fn recordings() {
     );
     let said = run(preheat().args(["check", "/no/such/recording", "--first", "1s"]));
     refused(&said, "cannot read /no/such/recording");
-    let lab = six().replace("linear.json", "lab.json");
+    let lab = six().replace(
+        "tests/recordings/linear.json",
+        "../../docs/results/h200/lab.json",
+    );
     let said = run(preheat().args(["check", &lab, "--first", "1s"]));
     refused(&said, "is a lab result, but budgets are for programs");
     let said = run(preheat()
@@ -182,7 +185,7 @@ fn inputs_are_not_overwritten() {
     let directory = Directory::new();
     let text = "1\n1\n1\n1\n1\n";
     fs::write(directory.join("times.txt"), text).unwrap();
-    let kept = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs/results/h200/linear.json");
+    let kept = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/recordings/linear.json");
     fs::copy(&kept, directory.join("run.json")).unwrap();
     for line in [
         "classify times.txt --json ./times.txt",
