@@ -178,6 +178,9 @@ class Hidden:
     """The modules that are hidden, and what is needed to show them."""
 
     def __init__(self, recorder):
+        import _imp
+
+        self.lock = _imp
         self.bootstrap, self.original = recorder.bootstrap, recorder.original
         self.nodes, self.names_of, self.effect = recorder.nodes, recorder.names_of, recorder.effect
         log = recorder.log if recorder.is_hideable() else []
@@ -189,8 +192,6 @@ class Hidden:
         self.pieces, self.next = [], 0
         # Imports that end a piece: the first piece that each may show, and the last.
         self.roots = {}
-        # Effects that are to be repeated.
-        self.pending = []
         # Functions that are called after modules were shown.
         self.after = []
         scope = {"__name__": self.bootstrap.__name__, "__builtins__": __builtins__}
@@ -323,6 +324,15 @@ class Hidden:
 
     def show(self, name):
         """Shows a module with everything that its import would have imported."""
+        # A fork waits for this lock, and the child has it free.
+        self.lock.acquire_lock()
+        try:
+            if name in self.modules and name not in sys.modules:
+                self.show_now(name)
+        finally:
+            self.lock.release_lock()
+
+    def show_now(self, name):
         first, last = self.roots.get(name, (0, -1))
         if self.next is not None and first <= self.next <= last and not self.is_changed():
             pieces = self.pieces[self.next : last + 1]
@@ -330,17 +340,16 @@ class Hidden:
         else:
             pieces = [self.unexpected(name)]
         for piece in pieces:
+            # First, so that another thread finds the effects of every module that it finds.
+            for effect in piece.effects:
+                effect.repeat()
             found = piece.modules
             if not found.keys().isdisjoint(sys.modules):
                 found = {each: found[each] for each in found if each not in sys.modules}
-            self.pending += piece.effects
-            # At once, and before they are no longer hidden: another thread finds each in one of both.
+            # Before they are no longer hidden: another thread finds each in one of both.
             sys.modules.update(found)
             for each in piece.modules:
                 self.modules.pop(each, None)
-        while self.pending:
-            self.pending[0].repeat()
-            del self.pending[0]
         if not self.modules:
             self.stop()
         for function in self.after:
