@@ -202,7 +202,7 @@ def test_a_missing_program_is_reported(tmp_path):
 
 def test_documents_of_the_first_version_are_read():
     results = Path(__file__).parents[2] / "docs" / "results" / "h200"
-    report = preheat.Report.load(results / "linear.json")
+    report = preheat.Report.load(results / "resnet50-train.json")
     assert report.document["schema"] == "preheat.run/1"
     assert report.time_to_first is not None
     assert report.time_to_first.estimate == report.document["time_to_first"]["median"]
