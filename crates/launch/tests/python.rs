@@ -199,7 +199,11 @@ fn models_behave_the_same_and_their_outermost_calls_are_recorded() {
     let Some(python) = python(1) else { return };
     let calls = iterations(&both(&python, MODULES), Iteration::ModelCall);
     let of = |name: &str| calls.iter().filter(|call| *call == name).count();
-    assert_eq!(of("Own"), 2 + 4);
+    // Models that exist at the same time are numbered; whether those of threads do is chance.
+    let own = calls
+        .iter()
+        .filter(|call| call.split(" #").next() == Some("Own"));
+    assert_eq!(own.count(), 2 + 4);
     // Two calls in other ways, and one without arguments; the others are nested.
     assert_eq!(of("Model"), 3);
     assert_eq!(of("Sequential"), 1 + 3);
