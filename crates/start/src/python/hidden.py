@@ -188,7 +188,8 @@ class Hidden:
         self.effects = [each for each in log if not isinstance(each, str)]
         # Where modules were searched for, before and after the imports.
         self.searches = recorder.search, search()
-        # What an expected program shows, piece by piece; the next piece, None after another import.
+        # The modules that an expected program imports, piece by piece, and the number of the next
+        # piece; None once the program has imported in another order.
         self.pieces, self.next = [], 0
         # Imports that end a piece: the first piece that each may show, and the last.
         self.roots = {}

@@ -14,8 +14,8 @@ use crate::stats::mean;
 /// number.
 const SAME: f64 = 0.1;
 
-/// What the first execution of a region has besides the first iteration, if it contains
-/// that one and no other in all counted starts, and is markedly longer.
+/// The time that the first execution of a region takes in addition to the first iteration, if
+/// it contains only that iteration in all counted starts, and is markedly longer.
 pub(super) fn around(case: &Case, region: &Region) -> Option<AroundReport> {
     if !region.known || region.key.clock.is_cpu_time() {
         return None;

@@ -1,4 +1,4 @@
-//! The activity of a process while its memory without a file grew, in whole numbers that add up.
+//! The activity of a process while its memory without a file grew.
 
 use super::super::super::examine::Examined;
 use super::super::super::iterations::Seen;
