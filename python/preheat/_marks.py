@@ -31,8 +31,8 @@ class iteration:
     """Names one iteration: a training step, an inference, a request.
 
     `preheat run` then uses these iterations instead of those it would find itself. Use it as a
-    context manager, or as a decorator of a function or a coroutine function whose every call is
-    one iteration:
+    context manager, or as a decorator of a function whose every call is one iteration; coroutine
+    functions and generator functions too:
 
     >>> import preheat
     >>> with preheat.iteration():
@@ -42,6 +42,9 @@ class iteration:
     ...     return question + 1
     >>> answer(41)
     42
+
+    The iteration of a generator lasts from the first request for a value until it is exhausted or
+    closed, including the time that its consumer takes in between.
 
     An iteration within one of the same name is part of the outer one. Of several names, the
     outermost that repeats counts. An iteration that begins while a concurrent task of the same
@@ -87,6 +90,40 @@ class iteration:
                     return await function(*args, **kwargs)
 
             return awaited  # type: ignore[return-value]
+
+        if inspect.isgeneratorfunction(function):
+
+            @functools.wraps(function)
+            def generated(*args: "Any", **kwargs: "Any") -> "Any":
+                with iteration(name):
+                    return (yield from function(*args, **kwargs))
+
+            return generated  # type: ignore[return-value]
+
+        if inspect.isasyncgenfunction(function):
+
+            @functools.wraps(function)
+            async def streamed(*args: "Any", **kwargs: "Any") -> "Any":
+                with iteration(name):
+                    values = function(*args, **kwargs)
+                    # What `yield from` does, which asynchronous generators do not have.
+                    try:
+                        value = await values.asend(None)
+                        while True:
+                            try:
+                                sent = yield value
+                            except GeneratorExit:
+                                raise
+                            except BaseException as error:
+                                value = await values.athrow(error)
+                            else:
+                                value = await values.asend(sent)
+                    except StopAsyncIteration:
+                        pass
+                    finally:
+                        await values.aclose()
+
+            return streamed  # type: ignore[return-value]
 
         @functools.wraps(function)
         def called(*args: "Any", **kwargs: "Any") -> "Any":

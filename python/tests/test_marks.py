@@ -1,6 +1,7 @@
 """Iterations and marks, where they are recorded and where not."""
 
 import asyncio
+import inspect
 import subprocess
 import sys
 
@@ -77,6 +78,102 @@ def test_nothing_changes_where_nothing_is_recorded():
     with pytest.raises(KeyError), preheat.iteration():
         raise KeyError("it passes")
     assert preheat.mark("here") is None
+
+
+STREAMS = """
+import asyncio
+import preheat
+
+@preheat.iteration("stream")
+def stream():
+    yield from range(3)
+
+@preheat.iteration("stream")
+async def async_stream():
+    for number in range(3):
+        yield number
+
+never = stream(), async_stream()
+
+def main():
+    for _ in range(3):
+        for _ in stream():
+            preheat.mark("value")
+    values = stream()
+    next(values)
+    values.close()
+
+async def async_main():
+    for _ in range(3):
+        async for _ in async_stream():
+            preheat.mark("value")
+    values = async_stream()
+    await values.__anext__()
+    await values.aclose()
+"""
+
+
+@pytest.mark.parametrize("call", ["main()", "asyncio.run(async_main())"])
+def test_a_generator_is_one_iteration_until_it_ends(tmp_path, call):
+    report = recorded(tmp_path, STREAMS + call)
+    # Three exhausted ones and a closed one, and none for those that never began.
+    assert [len(start.iterations) for start in report.starts] == [4, 4]
+    # The first value is part of the first iteration.
+    (mark,) = report.marks
+    assert mark.count == 9
+    assert mark.first.estimate < report.time_to_first.estimate
+
+
+def test_decorated_generators_behave_as_before():
+    def echo():
+        got = yield "ready"
+        try:
+            while True:
+                got = yield got
+        except KeyError:
+            yield "caught"
+        return "done"
+
+    decorated = preheat.iteration()(echo)
+    assert inspect.isgeneratorfunction(decorated)
+    for function in (echo, decorated):
+        values = function()
+        assert (next(values), values.send(1), values.throw(KeyError())) == ("ready", 1, "caught")
+        with pytest.raises(StopIteration) as stopped:
+            next(values)
+        assert stopped.value.value == "done"
+
+
+def test_decorated_asynchronous_generators_behave_as_before():
+    async def echo(ends):
+        got = yield "ready"
+        try:
+            while True:
+                got = yield got
+        except KeyError:
+            yield "caught"
+        finally:
+            ends.append("ended")
+
+    async def use(function):
+        ends = []
+        values = function(ends)
+        got = [await values.__anext__(), await values.asend(1), await values.athrow(KeyError())]
+        with pytest.raises(StopAsyncIteration):
+            await values.__anext__()
+        closed = function(ends)
+        await closed.asend(None)
+        await closed.asend(1)
+        await closed.aclose()
+        failing = function(ends)
+        await failing.asend(None)
+        with pytest.raises(LookupError):
+            await failing.athrow(LookupError())
+        return got, ends
+
+    decorated = preheat.iteration()(echo)
+    assert inspect.isasyncgenfunction(decorated)
+    assert asyncio.run(use(decorated)) == asyncio.run(use(echo))
 
 
 def test_wrong_names_are_reported():
