@@ -6,12 +6,15 @@ import re
 import shutil
 import subprocess
 import tempfile
-from typing import Any, List, Mapping, Optional, Sequence, Union
+from typing import IO, Any, Collection, List, Mapping, Optional, Sequence, Union
 
 from preheat._binary import binary
 from preheat._report import Report
 
-Word = Union[str, "os.PathLike[str]"]
+#: An argument of a command, or a path.
+Word = Union[str, bytes, "os.PathLike[str]", "os.PathLike[bytes]"]
+# A descriptor, a file, or a constant of `subprocess` such as PIPE.
+_File = Union[int, IO[Any], None]
 
 
 class PreheatError(RuntimeError):
@@ -65,7 +68,7 @@ def run(
     words = _words(command)
     with tempfile.TemporaryDirectory(prefix="preheat-") as scratch:
         document = os.path.join(scratch, "run.json")
-        recording = os.path.join(scratch, "recording") if output is None else os.fspath(output)
+        recording = os.path.join(scratch, "recording") if output is None else os.fsdecode(output)
         arguments = [binary(), "run", "--quiet", "--json", document, "--output", recording]
         if isinstance(temperature, (list, tuple)):
             temperature = ",".join(temperature)
@@ -83,7 +86,8 @@ def run(
             ("--otlp", otlp),
         ):
             if value is not None:
-                arguments += [flag, str(value)]
+                text = os.fsdecode(value) if isinstance(value, (bytes, os.PathLike)) else str(value)
+                arguments += [flag, text]
         if synchronize:
             arguments.append("--synchronize")
         done = subprocess.run(
@@ -105,7 +109,7 @@ def run(
             ) from None
     object.__setattr__(report, "stderr", stderr)
     if output is not None:
-        kept = os.path.abspath(os.path.join(os.fspath(cwd) if cwd else "", recording))
+        kept = os.path.abspath(os.path.join(os.fsdecode(cwd) if cwd else "", recording))
         object.__setattr__(report, "recording", kept)
     if check and report.exit_code != 0:
         raise PreheatError(
@@ -118,34 +122,66 @@ def run(
 
 
 def start(
-    command: Sequence[Word], *, options: Sequence[str] = (), **keywords: Any
+    command: Sequence[Word],
+    *,
+    options: Sequence[str] = (),
+    stdin: _File = None,
+    input: Union[str, bytes, None] = None,
+    stdout: _File = None,
+    stderr: _File = None,
+    capture_output: bool = False,
+    cwd: Optional[Word] = None,
+    env: Optional[Mapping[str, str]] = None,
+    timeout: Optional[float] = None,
+    check: bool = False,
+    text: Optional[bool] = None,
+    encoding: Optional[str] = None,
+    errors: Optional[str] = None,
+    pass_fds: Collection[int] = (),
+    umask: int = -1,
+    start_new_session: bool = False,
 ) -> "subprocess.CompletedProcess[Any]":
-    """Starts a command warm, with the arguments and the result of `subprocess.run`.
+    """Starts a command warm. The other arguments and the result are those of `subprocess.run`.
 
-    `options` are flags of ``preheat start``. Like there, a program that does not exist raises
-    `FileNotFoundError`, and one that is not executable raises `PermissionError`.
+    `options` are flags of ``preheat start``. As with `subprocess.run`, a program that does not
+    exist raises `FileNotFoundError`, and one that is not executable raises `PermissionError`.
 
     >>> import preheat, sys
     >>> preheat.start([sys.executable, "-c", "print(6 * 7)"], capture_output=True).stdout
     b'42\\n'
     """
-    if keywords.get("shell"):
-        raise ValueError("preheat.start executes a command, not a shell line")
     words = _words(command)
-    _require_program(words[0], keywords.get("cwd"), keywords.get("env"))
+    _require_program(words[0], cwd, env)
     try:
-        done = subprocess.run([binary(), "start", *options, "--", *words], **keywords)
+        done: "subprocess.CompletedProcess[Any]" = subprocess.run(
+            [binary(), "start", *options, "--", *words],
+            stdin=stdin,
+            input=input,
+            stdout=stdout,
+            stderr=stderr,
+            capture_output=capture_output,
+            cwd=cwd,
+            env=env,
+            timeout=timeout,
+            check=check,
+            text=text,
+            encoding=encoding,
+            errors=errors,
+            pass_fds=pass_fds,
+            umask=umask,
+            start_new_session=start_new_session,
+        )
     except (subprocess.CalledProcessError, subprocess.TimeoutExpired) as error:
-        error.cmd = words
+        error.cmd = command
         raise
-    done.args = words
+    done.args = command
     return done
 
 
 def _words(command: Sequence[Word]) -> List[str]:
     if isinstance(command, (str, bytes)):
         raise TypeError("a command is a list of words, such as ['python', 'train.py']")
-    words = [os.fspath(word) for word in command]
+    words = [os.fsdecode(word) for word in command]
     if not words:
         raise ValueError("the command is empty")
     return words
@@ -153,7 +189,7 @@ def _words(command: Sequence[Word]) -> List[str]:
 
 def _require_program(word: str, cwd: Optional[Word], env: Optional[Mapping[str, str]]) -> None:
     """Raises the errors of `subprocess.run` for a program that cannot be executed."""
-    path = os.path.join(os.fspath(cwd) if cwd else "", word)
+    path = os.path.join(os.fsdecode(cwd) if cwd else "", word)
     if os.path.dirname(word):
         found = os.path.exists(path)
         executable = os.path.isfile(path) and os.access(path, os.X_OK)
@@ -175,7 +211,9 @@ def _reason(stderr: str) -> str:
     """The message of preheat: `error: …` for wrong flags, `preheat: …` for all else."""
     lines = [line.strip() for line in stderr.splitlines() if line.strip()]
     for prefix in ("preheat: ", "error: "):
-        for line in reversed(lines):
+        for at, line in reversed(list(enumerate(lines))):
             if line.startswith(prefix):
-                return line[len(prefix) :]
+                # The valid values of a flag are on the next line.
+                valid = re.fullmatch(r"\[possible values: (.*)\]", "".join(lines[at + 1 : at + 2]))
+                return line[len(prefix) :] + (f"; expected one of {valid[1]}" if valid else "")
     return lines[-1] if lines else "nothing was written to standard error"

@@ -1,5 +1,6 @@
 """`preheat.run`, `preheat.start` and `python -m preheat`."""
 
+import inspect
 import json
 import os
 import subprocess
@@ -69,6 +70,10 @@ def test_a_command_that_does_not_exist_is_an_error():
     [
         ({"iterations": "nonsense"}, "invalid value 'nonsense' for '--iterations <HOW>': expected"),
         ({"starts": 0}, "invalid value '0' for '--starts <N>': expected a whole number"),
+        (
+            {"temperature": ["process", "lukewarm"]},
+            "invalid value 'lukewarm' for '--temperature <T>'; expected one of process, disk, ",
+        ),
     ],
 )
 def test_a_wrong_option_is_an_error_with_its_reason(option, reason):
@@ -136,8 +141,49 @@ def test_start_is_like_subprocess_run(tmp_path):
         command, options=["--only", "none"], input="text", stdout=subprocess.PIPE, text=True, env=env
     )
     assert (done.returncode, done.stdout, done.args) == (5, "text\n", command)
-    with pytest.raises(ValueError, match="shell"):
+    with pytest.raises(TypeError, match="shell"):
         preheat.start(command, shell=True)
+
+
+def test_the_keywords_of_start_are_those_of_subprocess_run(tmp_path):
+    """Except that those which would replace or change preheat itself are missing."""
+    ours = set(inspect.signature(preheat.start).parameters) - {"command", "options"}
+    of_run = set(inspect.signature(subprocess.run).parameters)
+    of_popen = set(inspect.signature(subprocess.Popen).parameters)
+    assert ours <= of_run | of_popen
+    env = {**os.environ, "XDG_CACHE_HOME": str(tmp_path), "XDG_RUNTIME_DIR": str(tmp_path)}
+    reading, writing = os.pipe()
+    os.write(writing, b"piped")
+    code = "import os, sys; print(os.umask(0), os.getsid(0), os.read(int(sys.argv[1]), 5))"
+    done = preheat.start(
+        [sys.executable, "-c", code, str(reading)],
+        options=["--only", "none"],
+        pass_fds=[reading],
+        umask=0o27,
+        start_new_session=True,
+        stdout=subprocess.PIPE,
+        encoding="utf-8",
+        env=env,
+    )
+    os.close(reading)
+    os.close(writing)
+    umask, session, got = done.stdout.split()
+    assert (int(umask), got) == (0o27, "b'piped'")
+    assert int(session) != os.getsid(0)
+
+
+def test_commands_can_be_bytes(tmp_path):
+    env = {**os.environ, "XDG_CACHE_HOME": str(tmp_path), "XDG_RUNTIME_DIR": str(tmp_path)}
+    script = tmp_path / "a program.py"
+    script.write_text("import sys; sys.stdout.write(repr(sys.argv[1:]))")
+    command = [os.fsencode(sys.executable), script, b"\xff", "text"]
+    plain = subprocess.run(command, stdout=subprocess.PIPE, cwd=os.fsencode(tmp_path))
+    done = preheat.start(
+        command, options=["--only", "none"], stdout=subprocess.PIPE, cwd=os.fsencode(tmp_path), env=env
+    )
+    assert (done.stdout, done.args) == (plain.stdout, plain.args)
+    report = preheat.run(command, starts=1, output=os.fsencode(tmp_path / "rec"), check=True)
+    assert report.recording == str(tmp_path / "rec")
 
 
 def test_errors_of_start_have_the_command(tmp_path):
