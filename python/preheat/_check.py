@@ -24,6 +24,17 @@ class Checked(NamedTuple):
         return self.document is not None and self.document["verdict"] == "inconclusive"
 
     @property
+    def undecidable(self) -> bool:
+        """Whether a value above its limit has too few starts for an interval.
+
+        However far above the limit it is, such a line never fails.
+        """
+        return self.document is not None and any(
+            line["verdict"] == "inconclusive" and line["measured"]["low"] is None
+            for line in self.document["lines"]
+        )
+
+    @property
     def worst(self) -> List[str]:
         """The limits with the worst verdict, each with its reason."""
         if self.document is None:
@@ -55,6 +66,13 @@ def check(recording: str, limits: Sequence[str], document: bytes = b"") -> Check
         _plain(done.stderr.decode(errors="replace")).strip(),
         json.loads(done.stdout) if done.stdout else None,
     )
+
+
+def with_option(text: str, option: str) -> str:
+    """Replaces the flag of `preheat run` in a hint to make more starts."""
+    # Lines of the report are wrapped.
+    hint = r"(use)\s--starts\s(\d+)|record with `preheat run --starts (\d+)`"
+    return re.sub(hint, lambda found: f"use {option}{found[2] or found[3]}", text)
 
 
 def validate(limits: Sequence[str]) -> None:

@@ -4,7 +4,8 @@
     python -m preheat.import_budget --budget preheat.toml -- python train.py
 
 Records the command and compares it with the limits. Exits with 1 if one is conclusively
-exceeded, or if the command fails. Prints the report of `preheat check` unless every limit is met.
+exceeded, or if the command fails, and with 3 if a value is above its limit and there are too few
+starts to decide. Prints the report of `preheat check` unless every limit is met.
 """
 
 import argparse
@@ -15,10 +16,12 @@ import sys
 from typing import List, Optional
 
 from preheat._binary import BinaryNotFound
-from preheat._check import InvalidLimit, check, validate
+from preheat._check import InvalidLimit, check, validate, with_option
 from preheat._run import PreheatError, run
 
 _ENOUGH = 5
+# The exit code of `preheat check --fail-on-inconclusive`.
+_INCONCLUSIVE = 3
 
 
 def main(arguments: Optional[List[str]] = None) -> int:
@@ -65,16 +68,17 @@ def main(arguments: Optional[List[str]] = None) -> int:
     except BinaryNotFound as error:
         print(f"preheat: {error}", file=sys.stderr)
         return 2
+    text = with_option(checked.text, "--starts ")
     if checked.document is None:
-        print(checked.text, file=sys.stderr)
+        print(text, file=sys.stderr)
     elif checked.exit_code != 0 or checked.inconclusive:
-        print(checked.text)
+        print(text)
     if checked.exit_code == 1 and report.exit_code != 0:
         print(f"\n{report.stderr.rstrip()}")
     elif checked.exit_code == 1:
         line = " ".join(map(shlex.quote, command))
         print(f"\n`preheat run -- {line}` shows where the time goes and what would help.")
-    return checked.exit_code
+    return checked.exit_code or (_INCONCLUSIVE if checked.undecidable else 0)
 
 
 if __name__ == "__main__":

@@ -6,12 +6,12 @@
 
 The fixture records the command with `preheat run` and compares it with the limits of the
 marker, and of the file that ``--preheat-budget`` names, with `preheat check`. A limit fails only
-if the measured value is conclusively above it.
+if the measured value is conclusively above it, or above it with too few starts to decide.
 """
 
 import warnings
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Dict, Iterator, List, Optional, Sequence, Tuple, Union
+from typing import TYPE_CHECKING, Any, Dict, Iterator, List, Mapping, Optional, Sequence, Tuple, Union
 
 import pytest
 
@@ -41,7 +41,7 @@ _ENDED = pytest.StashKey[bool]()
 
 
 class PreheatWarning(pytest.PytestWarning):
-    """A limit is inconclusive: more starts are needed."""
+    """A limit is inconclusive: it is within the interval of the measured value."""
 
 
 class Recorder:
@@ -61,7 +61,7 @@ class Recorder:
         The options are those of `preheat.run`.
         """
         __tracebackhide__ = True
-        from preheat._check import InvalidLimit, check, validate
+        from preheat._check import InvalidLimit, check, validate, with_option
         from preheat._run import PreheatError, run
 
         self.used = True
@@ -90,12 +90,12 @@ class Recorder:
             output = f"\n\n{wrong.stderr}" if wrong.failed else ""
             pytest.fail(f"{wrong}{output}".rstrip(), pytrace=False)
         checked = check(str(report.recording), self._arguments())
-        text = checked.text
-        if checked.exit_code != 0:
+        text = with_option(checked.text, "starts=")
+        if checked.exit_code != 0 or checked.undecidable:
             if report.exit_code != 0 and report.stderr:
                 text += f"\n\nThe command's standard error:\n{report.stderr.rstrip()}"
             # The first line is what the summary of pytest shows.
-            verdict = "; ".join(checked.worst)
+            verdict = with_option("; ".join(checked.worst), "starts=")
             pytest.fail(f"{verdict}\n\n{text}" if verdict else text, pytrace=False)
         if checked.inconclusive:
             warnings.warn(PreheatWarning("\n" + text), stacklevel=2)
@@ -198,6 +198,13 @@ def _limits(request: pytest.FixtureRequest) -> Dict[str, Any]:
         expected = ", ".join(known)
         pytest.fail(
             f"unknown limit `{unknown[0]}` in @pytest.mark.preheat; expected one of {expected}",
+            pytrace=False,
+        )
+    causes = limits.get("causes", {})
+    if not isinstance(causes, Mapping):
+        pytest.fail(
+            f"@pytest.mark.preheat(causes={causes!r}): expected a dictionary, as in "
+            "causes={'kernel compilation': '1 ms'}",
             pytrace=False,
         )
     return limits

@@ -58,6 +58,17 @@ def test_imports_beyond_the_budget_fail_with_a_report(tmp_path):
     assert f"`preheat run -- {sys.executable} -c 'import json'` shows" in done.stdout
 
 
+def test_too_few_starts_to_decide_fail(tmp_path):
+    done = hook("--imports", "1 ns", "--starts", "2", *COMMAND)
+    assert done.returncode == 3
+    assert "use --starts 4 or more" in " ".join(done.stdout.split())
+    budget = tmp_path / "limits.toml"
+    budget.write_text('starts = 8\ntime_to_first = "1 h"\n')
+    done = hook("--budget", str(budget), "--starts", "2", *COMMAND)
+    assert done.returncode == 2
+    assert done.stderr.endswith("; use --starts 8\n")
+
+
 def test_a_command_that_fails_shows_its_own_message():
     done = hook("--imports", "1 h", "--", sys.executable, "-c", "import no_such_module")
     assert done.returncode == 1

@@ -121,6 +121,10 @@ def test_wrong_use_is_a_failure(inner):
 def test_unknown(preheat):
     pass
 
+@pytest.mark.preheat(causes=["kernel compilation"])
+def test_causes_without_limits(preheat):
+    pass
+
 @pytest.mark.preheat(time_to_first="1 s")
 def test_without_the_fixture():
     pass
@@ -137,12 +141,13 @@ def test_not_a_time(preheat):
     result.stdout.fnmatch_lines(
         [
             "*unknown limit `time_to_frist`*expected one of time_to_first*",
+            "@pytest.mark.preheat(causes=[[]'kernel compilation']): expected a dictionary, as in *",
             "*add the parameter `preheat` to the test*",
             "*nothing was checked*",
             "*soon*",
         ]
     )
-    result.assert_outcomes(passed=1, failed=1, errors=3)
+    result.assert_outcomes(passed=1, failed=1, errors=4)
 
 
 def test_invalid_limits_fail_before_anything_is_recorded(inner, pytester):
@@ -193,20 +198,50 @@ def test_startup(preheat):
     result.assert_outcomes(passed=1, warnings=0)
 
 
-def test_an_inconclusive_limit_is_a_warning(inner):
-    result = inner(
-        """
+def test_too_few_starts_to_decide_are_a_failure(inner, pytester):
+    (pytester.path / "limits.toml").write_text('starts = 8\ntime_to_first = "1 h"\n')
+    body = """
 @pytest.mark.preheat(time_to_first="1 ns", starts=1)
 def test_startup(preheat):
     preheat.run([sys.executable, "-c", "pass"])
+"""
+    result = inner(body)
+    result.assert_outcomes(failed=1)
+    (summary,) = [line for line in result.outlines if line.startswith("FAILED ")]
+    assert "but only one start counts; use starts=4 or more" in summary
+    # The marker does not have the flag of the command line.
+    result.stdout.no_fnmatch_line("*--starts*")
+    result = inner(body, "--preheat-budget", "limits.toml")
+    result.assert_outcomes(failed=1)
+    result.stdout.fnmatch_lines(["*the budget needs at least 8 starts*; use starts=8"])
 
-@pytest.mark.preheat(time_to_first="1 ns", starts=1, fail_on_inconclusive=True)
-def test_strict(preheat):
-    preheat.run([sys.executable, "-c", "pass"])
+
+# Every second start needs much memory: the number of files counts the starts.
+ALTERNATING = """
+@pytest.fixture
+def command(tmp_path, monkeypatch):
+    (tmp_path / "starts").mkdir()
+    monkeypatch.chdir(tmp_path / "starts")
+    code = "import os; n = len(os.listdir()); open(str(n), 'w'); b'x' * (n % 2 * 300_000_000)"
+    return [sys.executable, "-c", code]
+"""
+
+
+def test_an_inconclusive_limit_is_a_warning(inner):
+    result = inner(
+        ALTERNATING
+        + """
+@pytest.mark.preheat(host_memory="40 MiB", starts=5)
+def test_startup(preheat, command):
+    preheat.run(command)
+
+@pytest.mark.preheat(host_memory="40 MiB", starts=5, fail_on_inconclusive=True)
+def test_strict(preheat, command):
+    preheat.run(command)
 """
     )
     result.assert_outcomes(passed=1, failed=1, warnings=1)
-    result.stdout.fnmatch_lines(["*PreheatWarning*", "FAILED *time to first: * limit of 1 ns*"])
+    result.stdout.fnmatch_lines(["*PreheatWarning*", "FAILED *peak host memory: * limit of 40 MiB*"])
 
 
 def test_the_summary_shows_the_whole_reason(inner):
