@@ -67,10 +67,9 @@ fn a_static_program_runs_unrecorded_and_its_children_are_recorded() {
     assert_eq!(output.status.code(), Some(0));
     assert!(text(&output.stderr).contains("statically linked"));
     let why = scratch.manifest().starts[0].unrecorded.clone();
-    assert!(
-        why.expect("there is a reason")
-            .contains("statically linked")
-    );
+    let why = why.expect("there is a reason");
+    assert!(why.contains("statically linked"), "{why}");
+    assert!(why.ends_with("is only sampled from outside"), "{why}");
 
     let scratch = Scratch::new();
     let source = "#include <stdlib.h>\nint main(void) { return system(\"exit 0\"); }";
