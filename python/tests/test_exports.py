@@ -2,6 +2,7 @@
 
 import http.server
 import json
+import os
 import re
 import subprocess
 import sys
@@ -33,9 +34,11 @@ def recording(tmp_path_factory):
     )
 
 
-def report(recording, *arguments):
+def report(recording, *arguments, **variables):
+    env = {name: value for name, value in os.environ.items() if not name.startswith("OTEL_")}
     return subprocess.run(
         [preheat.binary(), "report", recording.recording, *arguments],
+        env={**env, **variables},
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,
         text=True,
@@ -117,7 +120,7 @@ def test_a_start_becomes_spans_with_causes(recording, collector):
     # A field that the definition does not know would be lost on the way back.
     assert len(request.SerializeToString()) == len(body)
     (resource,) = request.resource_spans
-    assert attributes(resource.resource.attributes)["service.name"] == "preheat"
+    assert attributes(resource.resource.attributes)["service.name"] == "program"
     (scope,) = resource.scope_spans
     assert scope.scope.name == "preheat"
     spans = {span.span_id: span for span in scope.spans}
@@ -151,6 +154,33 @@ def test_a_start_becomes_spans_with_causes(recording, collector):
     assert imports and all(span.name == "Python imports" for span in imports)
     total = sum(span.end_time_unix_nano - span.start_time_unix_nano for span in parts)
     assert total / 1e9 == pytest.approx(start.time_to_first, rel=0.01)
+    # The spans of each cause, without their steady work, add up to its attribute.
+    sums = {"steady work": 0}
+    for span in parts:
+        of = attributes(span.attributes)
+        usual = of.get("preheat.steady_work", 0)
+        seconds = (span.end_time_unix_nano - span.start_time_unix_nano) / 1e9 - usual
+        sums[span.name] = sums.get(span.name, 0) + seconds
+        sums["steady work"] += usual
+    assert {each.cause for each in start.causes} >= {"steady work"}
+    for each in start.causes:
+        assert sums[each.cause] == pytest.approx(each.seconds, abs=1e-6), each.cause
+
+
+def test_the_resource_follows_the_environment(recording, collector):
+    url, got = collector
+    given = {"OTEL_RESOURCE_ATTRIBUTES": "service.name=shop,deployment.environment=a%20test"}
+    for variables in (given, {**given, "OTEL_SERVICE_NAME": "api"}):
+        assert report(recording, "--otlp", url, **variables).returncode == 0
+    found = []
+    for _, _, body in got:
+        (resource,) = trace_service_pb2.ExportTraceServiceRequest.FromString(body).resource_spans
+        found.append(attributes(resource.resource.attributes))
+    assert [each["service.name"] for each in found] == ["shop", "api"]
+    assert {each["deployment.environment"] for each in found} == {"a test"}
+    wrong = report(recording, "--otlp", url, OTEL_RESOURCE_ATTRIBUTES="test")
+    assert wrong.returncode == 125 and len(got) == 2
+    assert "OTEL_RESOURCE_ATTRIBUTES=test: expected key=value" in wrong.stderr
 
 
 def test_run_exports_too(collector, tmp_path):

@@ -9,6 +9,8 @@ use std::time::Duration;
 
 use anyhow::{Context, Result, bail};
 
+pub mod resource;
+
 /// The longest that connecting, sending or an answer may take.
 const PATIENCE: Duration = Duration::from_secs(10);
 /// The port of OTLP over HTTP.

@@ -1,10 +1,11 @@
 //! Writes a finished report to the files and the terminal.
 
+use std::ffi::OsString;
 use std::fs;
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 
-use anyhow::{Result, bail};
+use anyhow::{Context, Result, bail};
 use clap::Args;
 use preheat_analyze::run::{Findings, span_causes};
 use preheat_model::compare::CompareReport;
@@ -17,8 +18,9 @@ use preheat_report::{run_csv, run_html, run_json, run_otlp, run_perfetto, run_sp
 use preheat_report::{tried_html, tried_json};
 
 use crate::exit::Usage;
-use crate::otlp::{Collector, collector};
+use crate::otlp::{Collector, collector, resource};
 use crate::output::{Target, print};
+use crate::run;
 use crate::terminal;
 
 /// The flags for output files of any result.
@@ -312,7 +314,9 @@ pub fn send(
         return Ok(String::new());
     };
     let (starts, shown) = (&findings.report.starts, findings.view.start);
-    let Some(request) = run_otlp(recording, &findings.starts, starts, shown) else {
+    let command: Vec<OsString> = recording.manifest.command.iter().map(Into::into).collect();
+    let resource = resource::attributes(&run::name(&command)).context("no spans were sent")?;
+    let Some(request) = run_otlp(recording, &findings.starts, starts, shown, &resource) else {
         bail!("--otlp: the recording has no start that could be sent");
     };
     collector.send(&request.body)?;

@@ -4,8 +4,11 @@
 //! The root span is the start, from `exec` to its end, with the program's marks as its events.
 //! Below it are the time to the first iteration, with a span for each cause in order, and the
 //! iterations.
+//!
+//! Spans cannot show steady work, which is a share of the causes of the first iteration. Each
+//! span of a cause has its share as an attribute, so that the spans agree with the root span.
 
-use preheat_model::run::{Recording, StartAnalysis, StartReport};
+use preheat_model::run::{Cause, PathPart, Recording, StartAnalysis, StartReport};
 use preheat_model::time::unix_seconds;
 use twox_hash::XxHash64;
 
@@ -15,6 +18,8 @@ use crate::proto::Message;
 /// The maximum number of iterations that get a span.
 const ITERATIONS: usize = 64;
 
+const CAUSES: usize = Cause::ALL.len();
+
 /// A request, and the number of spans in it.
 pub struct OtlpRequest {
     /// The body, as protobuf.
@@ -23,12 +28,14 @@ pub struct OtlpRequest {
     pub spans: u64,
 }
 
-/// The request for start `index`, or `None` if the recording does not have it.
+/// The request for start `index`, with these attributes of its resource, or `None` if the
+/// recording does not have it.
 pub fn run_otlp(
     recording: &Recording,
     analyses: &[StartAnalysis],
     reports: &[StartReport],
     index: usize,
+    resource: &[(String, String)],
 ) -> Option<OtlpRequest> {
     let trace = recording.starts.get(index)?;
     let info = recording.manifest.starts.get(index)?;
@@ -80,6 +87,8 @@ pub fn run_otlp(
     let parts: Vec<_> = (analysis.path.iter())
         .filter(|part| part.begin < until)
         .collect();
+    let first = analysis.iterations.first().map_or(until, |first| first.0);
+    let steady = steady_shares(&parts, report, (first, until));
     for run in parts.chunk_by(|a, b| a.cause == b.cause) {
         let longest = run.iter().max_by_key(|part| part.end - part.begin);
         let item = longest.and_then(|part| analysis.names.get(part.item as usize));
@@ -89,6 +98,11 @@ pub fn run_otlp(
         let mut about = vec![("preheat.cause", Value::Text(cause))];
         if !item.is_empty() {
             about.push(("preheat.item", Value::Text(item)));
+        }
+        let in_first = end.saturating_sub(run[0].begin.max(first)) as f64 * 1e-9;
+        let usual = in_first * steady[run[0].cause.index()];
+        if usual > 0.0 {
+            about.push(("preheat.steady_work", Value::Real(usual)));
         }
         spans.add(to_first, cause, (run[0].begin, end), &about);
     }
@@ -102,8 +116,33 @@ pub fn run_otlp(
     }
     Some(OtlpRequest {
         spans: spans.count,
-        body: spans.request(&manifest.preheat, &command),
+        body: spans.request(&manifest.preheat, &command, resource),
     })
+}
+
+/// The share of each cause's time within the first iteration that is steady work: the path has
+/// more of a cause than the report, which moves that share to *steady work*.
+fn steady_shares(
+    parts: &[&PathPart],
+    report: &StartReport,
+    (first, until): (u64, u64),
+) -> [f64; CAUSES] {
+    let (mut in_all, mut in_first) = ([0; CAUSES], [0; CAUSES]);
+    for part in parts {
+        let (at, end) = (part.cause.index(), part.end.min(until));
+        in_all[at] += end.saturating_sub(part.begin);
+        in_first[at] += end.saturating_sub(part.begin.max(first));
+    }
+    let mut shares = [0.0; CAUSES];
+    for cause in Cause::ALL {
+        let at = cause.index();
+        let reported = report.causes.iter().find(|part| part.cause == cause);
+        let moved = in_all[at] as f64 * 1e-9 - reported.map_or(0.0, |part| part.seconds);
+        if in_first[at] > 0 && cause != Cause::SteadyWork {
+            shares[at] = (moved / (in_first[at] as f64 * 1e-9)).clamp(0.0, 1.0);
+        }
+    }
+    shares
 }
 
 /// The attribute for the seconds of a cause. OpenTelemetry names have lower-case letters, digits
@@ -211,12 +250,14 @@ impl Spans {
     }
 
     /// `ExportTraceServiceRequest`, with its resource.
-    fn request(self, version: &str, command: &str) -> Vec<u8> {
+    fn request(self, version: &str, command: &str, about: &[(String, String)]) -> Vec<u8> {
         let mut resource = Message::default();
-        for (name, value) in [
-            ("service.name", "preheat"),
-            ("process.command_line", command),
-        ] {
+        let command = ("process.command_line", command);
+        let about = (about
+            .iter()
+            .map(|(name, value)| (name.as_str(), value.as_str())))
+        .filter(|(name, _)| *name != command.0);
+        for (name, value) in about.chain([command]) {
             resource.message(1, &attribute(name, &Value::Text(value)));
         }
         let mut scope = Message::default();
