@@ -4,8 +4,8 @@ use preheat_analyze::check::{Budget, DraftError, check, draft, measured};
 use preheat_model::Machine;
 use preheat_model::check::{CheckReport, CheckSettings, Line, LineKind, Verdict};
 use preheat_model::run::{
-    Cause, CauseSeconds, IterationsBy, MemoryReport, RUN_SCHEMA, RunReport, RunSettings,
-    StartReport, Temperature,
+    Cause, CauseSeconds, IterationUnit, IterationsBy, MemoryReport, RUN_SCHEMA, RunReport,
+    RunSettings, StartReport, Temperature,
 };
 use preheat_model::stats::{Interval, Rng};
 
@@ -63,6 +63,7 @@ fn run(starts: Vec<StartReport>) -> RunReport {
         environment: Vec::new(),
         iterations_by: IterationsBy::Python,
         iteration: "steps".to_owned(),
+        unit: Some(IterationUnit::OptimizerStep),
         first_begin: None,
         time_to_first: none,
         first: None,

@@ -6,7 +6,7 @@ use preheat_analyze::compare::{RunInput, Settings, compare_runs};
 use preheat_model::compare::{Change, CompareKind, CompareReport, Verdict};
 use preheat_model::run::trace::Clock;
 use preheat_model::run::{
-    Behind, Cause, CauseSeconds, Item, Module, RegionReport, RunReport, Temperature,
+    Behind, Cause, CauseSeconds, Item, IterationUnit, Module, RegionReport, RunReport, Temperature,
 };
 use preheat_model::stats::{Interval, Rng};
 use simulated::{Truth, run};
@@ -149,16 +149,24 @@ fn iterations_of_different_kinds_cannot_fail() {
         start.iterations.iter_mut().for_each(|time| *time *= 2.0);
     }
     let nothing = Behind::default();
-    for (of_base, of_new, fails) in [
-        ("steps of SGD", "steps of SGD", true),
-        ("steps of SGD", "steps of Adam", true),
-        ("steps of SGD", "calls of Linear", false),
+    let (step, call) = (IterationUnit::OptimizerStep, IterationUnit::ModelCall);
+    for (of_base, of_new, unit, fails) in [
+        ("steps of SGD", "steps of SGD", Some(step), true),
+        ("steps of SGD", "steps of Adam", Some(step), true),
+        ("steps of SGD", "calls of Linear", Some(call), false),
+        // A document of an earlier version.
+        ("steps of SGD", "steps of SGD", None, true),
+        ("steps of SGD", "calls of Linear", None, false),
     ] {
         of_base.clone_into(&mut base.iteration);
         of_new.clone_into(&mut new.iteration);
+        new.unit = unit;
         let report = compared((&base, &nothing), (&new, &nothing));
         assert_eq!(report.regressed, fails, "{of_base} against {of_new}");
-        assert_eq!(verdict(&report, "steady"), Verdict::Slower);
+        for id in ["first", "steady", "ratio", "warmup", "excess"] {
+            let mut of = report.quantities.iter();
+            assert_eq!(of.any(|quantity| quantity.id == id), fails, "{id}");
+        }
         let mentions = |note: &String| note.contains(of_base) && note.contains(of_new);
         assert_eq!(report.notes.iter().any(mentions), of_base != of_new);
     }
@@ -322,7 +330,7 @@ fn a_gate_on_unmeasured_quantities_is_inconclusive() {
     assert_eq!(inconclusive(&base, &new, &usual), (true, false));
     base.starts[3].peak_device = None;
     // Iterations of different kinds are not compared.
-    new.iteration = "calls of Linear".to_owned();
+    new.unit = Some(IterationUnit::ModelCall);
     assert_eq!(inconclusive(&base, &new, &usual), (false, false));
     assert_eq!(inconclusive(&base, &new, &gated(&["first"])), (true, true));
     let some = gated(&["time-to-first", "first"]);
@@ -536,6 +544,8 @@ fn region(report: &RunReport, from: u32, seconds: f64, seed: u64) -> RegionRepor
         firsts,
         paired_by_order: false,
         around: None,
+        iterates: false,
+        code: None,
         repeats: None,
     }
 }
@@ -583,6 +593,66 @@ fn timed_regions_are_compared_among_all_quantities() {
         "{}",
         adjusted / p
     );
+}
+
+#[test]
+fn a_region_that_both_time_stands_for_iterations_that_differ() {
+    let (mut base, mut new) = reports(10, 0.01, 23);
+    let nothing = Behind::default();
+    base.unit = Some(IterationUnit::Region);
+    base.regions = vec![region(&base, 10, 0.3, 1), region(&base, 17, 0.19, 2)];
+    base.regions[1].iterates = true;
+    new.regions = vec![region(&new, 10, 0.3, 3), region(&new, 22, 0.002, 4)];
+    // The iterations of new are its steps, the first of which is a warm-up.
+    for start in &mut new.starts {
+        start.iterations[0] *= 50.0;
+    }
+    let report = compared((&base, &nothing), (&new, &nothing));
+    let firsts: Vec<_> = (report.quantities.iter())
+        .filter(|of| of.id == "first")
+        .collect();
+    let [first] = firsts[..] else {
+        panic!("one region is the iteration: {firsts:?}");
+    };
+    assert_eq!(first.name, "train.py:17–23 → 22–28");
+    assert_eq!((first.verdict, first.gated), (Verdict::Faster, true));
+    assert!(!report.regressed && !report.quantities.iter().any(|of| of.id == "steady"));
+    assert!(
+        (report.headline.text).starts_with("first execution of train.py:17–23 → 22–28 −188 ms"),
+        "{}",
+        report.headline.text
+    );
+    let note = "in place of the first iteration";
+    assert!(report.notes.iter().any(|other| other.contains(note)));
+    // A region that became slower fails, as the first iteration would.
+    let report = compared((&new, &nothing), (&base, &nothing));
+    assert!(report.regressed);
+    // The same region of both sides is the iteration, wherever its lines are.
+    new.unit = base.unit;
+    new.regions[1].iterates = true;
+    let report = compared((&base, &nothing), (&new, &nothing));
+    assert!(report.quantities.iter().any(|of| of.id == "steady"));
+    assert!(!report.notes.iter().any(|other| other.contains(note)));
+}
+
+#[test]
+fn a_few_iterations_settle_in_all_starts_or_in_none() {
+    let (base, mut new) = reports(10, 0.01, 24);
+    let nothing = Behind::default();
+    for (at, start) in new.starts.iter_mut().enumerate() {
+        start.iterations = match at {
+            3 => vec![5.0, 0.02, 0.5],
+            _ => vec![5.0, 0.02, 0.02],
+        };
+    }
+    let report = compared((&base, &nothing), (&new, &nothing));
+    let steady = report.quantities.iter().find(|of| of.id == "steady");
+    assert!(steady.unwrap().new.is_none());
+    // Those that all settle do in `run`, too.
+    new.starts[3].iterations = vec![5.0, 0.02, 0.02];
+    let report = compared((&base, &nothing), (&new, &nothing));
+    let steady = report.quantities.iter().find(|of| of.id == "steady");
+    assert!(steady.unwrap().new.is_some());
 }
 
 #[test]

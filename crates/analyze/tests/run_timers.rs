@@ -55,6 +55,7 @@ fn timed_with(
                 from: *from,
                 to: *to,
                 text: *text,
+                code: None,
             })
             .collect(),
         ..Timers::default()

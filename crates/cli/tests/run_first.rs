@@ -741,6 +741,58 @@ for _ in range(2):
 }
 
 #[test]
+fn a_warm_up_step_is_compared_by_the_region_that_both_time() {
+    let Some(python) = python_with("torch") else {
+        return;
+    };
+    let directory = Directory::new();
+    // Loading a batch is part of what is timed, and not of a step, which begins with the call
+    // of the model.
+    let program = |warm_up: &str| {
+        format!(
+            "import time, torch
+model = torch.nn.Linear(10, 10)
+optimizer = torch.optim.SGD(model.parameters(), lr=0.1)
+def step():
+    time.sleep(0.05)
+    optimizer.zero_grad()
+    model(torch.randn(8, 10)).sum().backward()
+    optimizer.step()
+{warm_up}for _ in range(2):
+    start = time.time()
+    step()
+    print(time.time() - start)
+"
+        )
+    };
+    fs::write(directory.join("base.py"), program("")).expect("it is written");
+    fs::write(directory.join("warm.py"), program("step()\n")).expect("it is written");
+    let [base, warm] = ["base.py", "warm.py"].map(|name| format!("{} {name}", python.display()));
+    for iterations in ["auto", "timers"] {
+        let flags = ["--starts", "2", "--iterations", iterations, &base, &warm];
+        let said = compare(&directory, &flags);
+        assert!(matches!(said.code, Some(0 | 1)), "{}", said.err);
+        let found = compared(&directory);
+        let firsts: Vec<_> = (found.quantities.iter())
+            .filter(|of| of.id == "first")
+            .collect();
+        let [first] = firsts[..] else {
+            panic!("{iterations}: there is one first: {firsts:?}");
+        };
+        assert!(first.gated, "{iterations}");
+        // Both have the batch: a step without it would take a fraction of this.
+        for level in [&first.base, &first.new] {
+            let values = &level.as_ref().expect("both sides have it").values;
+            assert!(values.iter().all(|value| *value >= 0.05), "{first:?}");
+        }
+        let same = iterations == "timers";
+        assert_eq!(first.name == "first iteration", same, "{}", first.name);
+        let differ = |note: &String| note.contains("iterations differ between the sides");
+        assert_eq!(found.notes.iter().any(differ), !same, "{:?}", found.notes);
+    }
+}
+
+#[test]
 fn epochs_of_keras_are_a_level_above_its_steps() {
     let Some(python) = python_with("tensorflow") else {
         return;

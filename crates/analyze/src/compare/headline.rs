@@ -29,6 +29,9 @@ pub(super) struct Story<'a> {
     pub causes: &'a [CauseChange],
     /// Both reports, if their first iterations belong to the compared starts.
     pub excess: Option<(&'a RunReport, &'a RunReport)>,
+    /// True if the iterations of both sides are comparable; otherwise a timed region stands
+    /// for the first iteration.
+    pub alike: bool,
     /// True if times to first are actually times to the end of the program.
     pub to_end: bool,
 }
@@ -128,14 +131,14 @@ fn of_quantity(story: &Story, quantity: &Quantity) -> Headline {
             let text = format!("{size}{}", explanation(&causes, ": "));
             (text, causes.first().copied())
         }
-        "first" => {
+        "first" if story.alike => {
             let cause = of_first(story, by);
             let because = cause.map_or(String::new(), |cause| format!(": {}", cause.as_str()));
             let text = format!("first iteration {size}{}{because}", part(quantity));
             let cause = story.causes.iter().find(|known| Some(known.cause) == cause);
             (text, cause)
         }
-        "region" => {
+        "first" | "region" => {
             let text = format!(
                 "first execution of {} {size}{}",
                 quantity.name,

@@ -7,6 +7,7 @@
 //! (each quantity separately) → `judge` (all together: verdicts) → `causes` with `items`
 //! and `imports` (what explains the change) → `headline`, `notes`.
 
+mod alike;
 mod causes;
 mod first_line;
 mod headline;

@@ -2,7 +2,9 @@
 
 use preheat_model::Machine;
 
-use super::runs::{RunInput, are_alike};
+use super::alike::are_alike;
+use super::regions::iterating_pairs;
+use super::runs::RunInput;
 use super::starts::Counted;
 use super::words::count;
 use super::{CompareReport, Side};
@@ -142,8 +144,15 @@ pub(super) fn of_sides(base: &Side, new: &Side) -> Vec<String> {
 fn iterations(base: &RunReport, new: &RunReport) -> Option<String> {
     let (of_base, of_new) = (&base.iteration, &new.iteration);
     if !are_alike(base, new) {
+        let instead = match iterating_pairs(base, new).is_empty() {
+            true => "define iterations with --iterations",
+            false => {
+                "the first execution of the timed region that both have is compared in place of \
+                 the first iteration"
+            }
+        };
         return Some(format!(
-            "iterations differ between the sides: {of_base} against {of_new}; first and steady are not comparable and cannot fail; define iterations with --iterations"
+            "iterations differ between the sides: {of_base} against {of_new}; they are not comparable, and {instead}"
         ));
     }
     let by_lines = base.first_begin.is_some() && new.first_begin.is_some();

@@ -2,28 +2,36 @@
 //!
 //! In a changed program, lines have moved. Where both sides time the same regions in the
 //! same order (in the same functions, over as many lines, with the same clocks), they are
-//! paired in that order; otherwise they are paired by name.
+//! paired in that order. Otherwise regions with the same source text are paired in their
+//! order, and the others by name.
 
 use super::Unit;
 use super::measure::{By, Samples};
 use super::starts::Counted;
 use crate::run::{RegionReport, RunReport};
 
-/// The regions that both sides have.
+/// The regions that both sides have. If the iterations of the sides are not `alike`, but
+/// regions on one of them, the first such region stands for the first iteration.
 pub(super) fn regions(
     (base, of_base): (&RunReport, &Counted),
     (new, of_new): (&RunReport, &Counted),
+    alike: bool,
 ) -> Vec<Samples> {
     let pairs = pairs(&timed(base), &timed(new));
-    let samples = pairs.into_iter().map(|(was, is)| Samples {
-        id: "region",
-        name: name(was, is).into(),
-        unit: Unit::Seconds,
-        of: None,
-        base: firsts(was, base, of_base),
-        new: firsts(is, new, of_new),
-        by: By::Factor,
-    });
+    let iterates = |(was, is): &(&RegionReport, &RegionReport)| was.iterates || is.iterates;
+    let first = (pairs.iter().position(iterates)).filter(|_| !alike);
+    let samples = pairs
+        .into_iter()
+        .enumerate()
+        .map(|(at, (was, is))| Samples {
+            id: if first == Some(at) { "first" } else { "region" },
+            name: name(was, is).into(),
+            unit: Unit::Seconds,
+            of: None,
+            base: firsts(was, base, of_base),
+            new: firsts(is, new, of_new),
+            by: By::Factor,
+        });
     samples
         .filter(|samples| !samples.base.is_empty() && !samples.new.is_empty())
         .collect()
@@ -42,6 +50,16 @@ fn name(was: &RegionReport, is: &RegionReport) -> String {
         }
         _ => format!("{} → {}", was.name, is.name),
     }
+}
+
+/// The pairs of regions of which at least one side iterates.
+pub(super) fn iterating_pairs<'a>(
+    base: &'a RunReport,
+    new: &'a RunReport,
+) -> Vec<(&'a RegionReport, &'a RegionReport)> {
+    let mut pairs = pairs(&timed(base), &timed(new));
+    pairs.retain(|(was, is)| was.iterates || is.iterates);
+    pairs
 }
 
 /// The names of the regions that only one side has: base, new.
@@ -78,11 +96,24 @@ fn pairs<'a, 'b>(
     if base.iter().map(shape).eq(new.iter().map(shape)) {
         return base.iter().copied().zip(new.iter().copied()).collect();
     }
-    (base.iter())
-        .filter_map(|was| {
-            let same = new.iter().find(|is| is.name == was.name)?;
-            Some((*was, *same))
+    let mut rest: Vec<Option<&RegionReport>> = new.iter().copied().map(Some).collect();
+    let mut take = |same: &dyn Fn(&RegionReport) -> bool| {
+        let found = rest.iter_mut().find(|is| is.is_some_and(same))?;
+        found.take()
+    };
+    let mut found: Vec<Option<&RegionReport>> = (base.iter())
+        .map(|was| {
+            let code = (was.code, was.clock);
+            take(&|is| was.code.is_some() && (is.code, is.clock) == code)
         })
+        .collect();
+    for (was, found) in base.iter().zip(&mut found) {
+        let same = |is: &RegionReport| is.name == was.name;
+        *found = found.or_else(|| take(&same));
+    }
+    let pairs = base.iter().zip(found);
+    pairs
+        .filter_map(|(was, found)| Some((*was, found?)))
         .collect()
 }
 
@@ -130,6 +161,8 @@ mod tests {
             firsts: vec![Some(1.0)],
             paired_by_order: false,
             around: None,
+            iterates: false,
+            code: None,
             repeats: None,
         }
     }
@@ -166,6 +199,30 @@ mod tests {
             region("a.py", 30, 32),
         ];
         assert_eq!(paired(&base, &more), [(14, 14)]);
+    }
+
+    #[test]
+    fn regions_with_the_same_text_are_paired_wherever_they_are() {
+        let coded = |from, to, code| RegionReport {
+            code: Some(code),
+            ..region("a.py", from, to)
+        };
+        let base = [coded(14, 16, 7), coded(18, 20, 8)];
+        // A region before them, and one where another was.
+        let new = [coded(5, 6, 9), coded(18, 19, 7), coded(14, 16, 8)];
+        assert_eq!(paired(&base, &new), [(14, 18), (18, 14)]);
+        // The text of the first was changed.
+        let changed = [coded(14, 16, 9), coded(30, 31, 9), coded(40, 42, 8)];
+        assert_eq!(paired(&base, &changed), [(14, 14), (18, 40)]);
+        // Equal texts keep their order.
+        let twice = [coded(1, 2, 7), coded(3, 4, 7)];
+        let later = [coded(10, 11, 6), coded(12, 13, 7), coded(15, 16, 7)];
+        assert_eq!(paired(&twice, &later), [(1, 12), (3, 15)]);
+    }
+
+    #[test]
+    fn no_regions_have_no_pairs() {
+        let base = [region("a.py", 14, 16)];
         assert!(paired(&base, &[]).is_empty());
     }
 }

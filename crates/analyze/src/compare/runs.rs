@@ -1,5 +1,6 @@
 //! Compares two recorded runs, from their starts to the document.
 
+use super::alike::are_alike;
 use super::causes::{judge_each, measure_each};
 use super::first_line::FirstLine;
 use super::headline::{Story, headline};
@@ -8,7 +9,7 @@ use super::regions::{regions, unpaired};
 use super::settings::{OF_ITERATIONS, Settings};
 use super::starts::{Counted, always_fails, causes, compared_at, counted, quantities};
 use super::{COMPARE_SCHEMA, CompareKind, CompareReport, Quantity, Side, Unit, Verdict, notes};
-use crate::run::{Behind, IterationsBy, RunReport, Temperature, warmest};
+use crate::run::{Behind, RunReport, Temperature, warmest};
 use crate::stats::holm;
 
 /// One side of a comparison.
@@ -26,16 +27,19 @@ pub struct RunInput<'a> {
 pub fn compare_runs(base: &RunInput, new: &RunInput, settings: &Settings) -> CompareReport {
     let requested = settings;
     let first_line = FirstLine::of(base.report, new.report);
-    let settings = &match are_alike(base.report, new.report) {
-        true => first_line.gated(settings),
-        false => settings.without(&OF_ITERATIONS),
-    };
+    let alike = are_alike(base.report, new.report);
+    let settings = &first_line.gated(settings);
     let (cold_base, cold_new) = compared_at(base.report, new.report);
     let with_failed = always_fails(base.report) && always_fails(new.report);
     let of_base = counted(base.report, cold_base, with_failed);
     let of_new = counted(new.report, cold_new, with_failed);
     let mut samples = quantities(&of_base, &of_new, settings);
-    samples.extend(regions((base.report, &of_base), (new.report, &of_new)));
+    if !alike {
+        // Only the regions that both sides time are comparable.
+        samples.retain(|samples| !OF_ITERATIONS.contains(&samples.id));
+    }
+    let regions = regions((base.report, &of_base), (new.report, &of_new), alike);
+    samples.extend(regions);
     let measured: Vec<Measured> = (samples.iter())
         .map(|samples| measure(&samples.base, &samples.new, samples.by, samples.unit))
         .collect();
@@ -58,6 +62,7 @@ pub fn compare_runs(base: &RunInput, new: &RunInput, settings: &Settings) -> Com
         quantities: &quantities,
         causes: &causes,
         excess: are_shown.then_some((base.report, new.report)),
+        alike,
         to_end: of_base.to_end || of_new.to_end,
     });
     let mut report = CompareReport {
@@ -83,23 +88,6 @@ pub fn compare_runs(base: &RunInput, new: &RunInput, settings: &Settings) -> Com
         .notes
         .extend(notes::regions(&unpaired(base.report, new.report)));
     report
-}
-
-/// Returns true if iterations are of the same kind on both sides: optimizer steps are
-/// comparable, whichever the optimizer; model calls are a different kind.
-pub(super) fn are_alike(base: &RunReport, new: &RunReport) -> bool {
-    let kind = |report: &RunReport| {
-        let first_word = report.iteration.split(' ').next();
-        // Steps that the program times itself are still steps.
-        let by = match report.iterations_by {
-            IterationsBy::Timers if report.iteration.contains(", as timed at ") => {
-                IterationsBy::Python
-            }
-            by => by,
-        };
-        (by, first_word.map(str::to_owned))
-    };
-    kind(base) == kind(new)
 }
 
 /// Applies Holm's adjustment to those that have a p-value.

@@ -3,7 +3,7 @@
 use super::measure::{By, Samples};
 use super::settings::Settings;
 use super::{CauseChange, Unit};
-use crate::run::{self, Cause, RunReport, StartReport, Temperature, temperatures};
+use crate::run::{self, Cause, FEW_ITERATIONS, RunReport, StartReport, Temperature, temperatures};
 use crate::stats::{StartSummary, mean, summarize_start};
 
 /// The starts of one side that count, with summaries of their iterations.
@@ -43,13 +43,27 @@ pub(super) fn counted(
     counted
         .starts
         .retain(|start| with_failed || start.exit_code == 0);
-    let summaries = (counted.starts.iter())
+    let mut summaries: Vec<StartSummary> = (counted.starts.iter())
         .filter_map(|start| summarize_start(&start.iterations))
         .collect();
+    let lengths = counted.starts.iter().map(|start| start.iterations.len());
+    if lengths.max().unwrap_or(0) < FEW_ITERATIONS {
+        all_or_none_settle(&mut summaries);
+    }
     Counted {
         starts: counted.starts,
         to_end: !counted.recorded,
         summaries,
+    }
+}
+
+/// With few iterations, it is chance which starts seem to settle: if some do not, none does.
+/// The report of a run has the same rule.
+fn all_or_none_settle(summaries: &mut [StartSummary]) {
+    if summaries.iter().any(|start| start.steady.is_none()) {
+        for start in summaries {
+            (start.steady, start.steady_start, start.excess) = (None, None, None);
+        }
     }
 }
 

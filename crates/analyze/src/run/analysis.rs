@@ -100,6 +100,7 @@ pub fn analyze(recording: &Recording) -> Findings {
                 IterationsBy::Timers => &[],
                 _ => &decision.found,
             },
+            iterate: decision.regions(),
             seed: recording.manifest.settings.seed,
         });
         report.regions = timed;
@@ -147,6 +148,7 @@ fn head(recording: &Recording, decision: &Decision, shown: usize) -> RunReport {
         environment: manifest.environment.clone(),
         iterations_by: decision.by,
         iteration: decision.words(&manifest.settings.iterations, shown),
+        unit: decision.unit(),
         first_begin: decision.first_begin(),
         time_to_first: Interval {
             estimate: 0.0,

@@ -11,7 +11,7 @@ use crate::stats::{Class, Interval, SeriesSummary, interval, paired_ratio, summa
 /// With fewer iterations than this in every start, there is no class.
 pub(super) const FOR_A_CLASS: usize = 3;
 /// With fewer iterations than this, it is chance whether a start seems to settle.
-pub(super) const FEW_ITERATIONS: usize = 10;
+pub(crate) const FEW_ITERATIONS: usize = 10;
 
 /// The counted starts of one temperature.
 pub(super) struct Group {

@@ -4,8 +4,8 @@
 
 use preheat_model::Machine;
 use preheat_model::run::{
-    Cause, CauseSeconds, IterationsBy, MemoryReport, RUN_SCHEMA, RunReport, RunSettings,
-    StartReport, Temperature,
+    Cause, CauseSeconds, IterationUnit, IterationsBy, MemoryReport, RUN_SCHEMA, RunReport,
+    RunSettings, StartReport, Temperature,
 };
 use preheat_model::stats::{Interval, Rng};
 
@@ -83,6 +83,7 @@ pub fn run(truth: &Truth, rng: &mut Rng) -> RunReport {
         environment: Vec::new(),
         iterations_by: IterationsBy::Python,
         iteration: "steps of SGD".to_owned(),
+        unit: Some(IterationUnit::OptimizerStep),
         first_begin: None,
         time_to_first: nothing,
         first: None,

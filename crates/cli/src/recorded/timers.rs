@@ -12,6 +12,7 @@ use std::path::Path;
 use addr2line::Loader;
 use preheat_analyze::run::{body, frames, native_calls, timed_lines, timers_in};
 use preheat_model::run::{Address, Body, Recording, SourceLine, TimedFile, Timers};
+use twox_hash::XxHash64;
 
 /// Longer sources are not searched.
 const LONGEST_SOURCE: u64 = 4 << 20;
@@ -63,6 +64,7 @@ fn bodies(recording: &Recording, timers: &Timers, sources: &BTreeMap<String, Str
         let Some(text) = source.and_then(|source| body(&file, source, from, to)) else {
             continue;
         };
+        let code = XxHash64::oneshot(0, text.as_bytes()) as u32;
         let known = texts.iter().position(|other| *other == text);
         let number = known.unwrap_or_else(|| {
             texts.push(text);
@@ -73,6 +75,7 @@ fn bodies(recording: &Recording, timers: &Timers, sources: &BTreeMap<String, Str
             from,
             to,
             text: number as u32,
+            code: Some(code),
         });
     }
     bodies

@@ -26,9 +26,9 @@ pub use mapped::{MAPPED_FILE, MAPPED_SCHEMA, Mapped, MappedBytes, MappedName, Ma
 pub use path::{PathPart, SpanCause, SpanCauses, StartAnalysis};
 pub use report::{
     AfterReading, AroundReport, CauseReport, CauseSeconds, DeviceBytes, FirstBegin, FunctionReport,
-    HostBytes, HostItem, HostMemory, HostPart, HostProcess, HostUse, Item, IterationsBy, Later,
-    MarkReport, MemoryReport, RUN_SCHEMA, RUN_SCHEMAS, RegionReport, Remedy, RemedyGroup,
-    RepeatReport, RunReport, Rung, StartReport, ThreadReport, Unfinished,
+    HostBytes, HostItem, HostMemory, HostPart, HostProcess, HostUse, Item, IterationUnit,
+    IterationsBy, Later, MarkReport, MemoryReport, RUN_SCHEMA, RUN_SCHEMAS, RegionReport, Remedy,
+    RemedyGroup, RepeatReport, RunReport, Rung, StartReport, ThreadReport, Unfinished,
 };
 pub use stacks::{STACKS_FILE, STACKS_SCHEMA, StackFrame, StackSample, Stacks};
 pub use timers::{Address, Body, SourceLine, TimedFile, Timers};

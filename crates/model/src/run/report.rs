@@ -41,6 +41,9 @@ pub struct RunReport {
     /// A human-readable description of an iteration: `steps of SGD`, `NVTX ranges named
     /// step`.
     pub iteration: String,
+    /// The unit that an iteration is; none if nothing repeats, and in older documents.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub unit: Option<IterationUnit>,
     /// The evidence for the begin of the first iteration; only for iterations by lines.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub first_begin: Option<FirstBegin>,
@@ -122,6 +125,42 @@ pub enum IterationsBy {
     None,
 }
 
+/// The unit that an iteration is. Only iterations of the same unit are comparable.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum IterationUnit {
+    /// An NVTX range.
+    Range,
+    /// A run of a module compiled by XLA.
+    CompiledModule,
+    /// A step of a PyTorch optimizer.
+    OptimizerStep,
+    /// A training step of Keras.
+    TrainStep,
+    /// A call of Keras `predict`.
+    Predict,
+    /// A call of Keras `evaluate`.
+    Evaluate,
+    /// A step within Keras `predict`.
+    PredictStep,
+    /// A step within Keras `evaluate`.
+    TestStep,
+    /// A call of a model.
+    ModelCall,
+    /// A call of a Python function.
+    FunctionCall,
+    /// A call of a function compiled by JAX.
+    CompiledCall,
+    /// An iteration named by the program.
+    Named,
+    /// A period of the kernel launches.
+    Launches,
+    /// An execution of a region that the program times itself.
+    Region,
+    /// A line of output.
+    Line,
+}
+
 /// The evidence for the begin of the first iteration, which no line precedes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct FirstBegin {
@@ -164,6 +203,13 @@ pub struct RegionReport {
     pub helper: Option<String>,
     /// The clock; none for a level.
     pub clock: Option<Clock>,
+    /// True if its executions are the iterations of this report.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub iterates: bool,
+    /// A number for its source text without comments, strings and names of variables: equal
+    /// in two programs that time the same statements. None if the source is not known.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub code: Option<u32>,
     /// The number of executions, in the start with the most.
     pub count: usize,
     /// The first execution: the difference of the two readings, as the program calculates

@@ -27,6 +27,9 @@ pub struct Body {
     /// The id of the text: regions with the same id differ only in strings, comments and
     /// the names of results.
     pub text: u32,
+    /// A hash of the text, which is the same in other recordings; none in older ones.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub code: Option<u32>,
 }
 
 /// The clock readings of one source file.
@@ -94,10 +97,10 @@ impl Timers {
         self.files.is_empty() && self.addresses.is_empty()
     }
 
-    /// The id of the text between two lines of a file.
-    pub fn body(&self, file: &str, from: u32, to: u32) -> Option<u32> {
+    /// The text between two lines of a file.
+    pub fn body(&self, file: &str, from: u32, to: u32) -> Option<&Body> {
         let of = |body: &&Body| (&*body.file, body.from, body.to) == (file, from, to);
-        self.bodies.iter().find(of).map(|body| body.text)
+        self.bodies.iter().find(of)
     }
 
     /// The clock readings of a file.

@@ -7,8 +7,9 @@ pub mod recording;
 use preheat_model::Machine;
 use preheat_model::run::trace::Clock;
 use preheat_model::run::{
-    Cause, CauseReport, CauseSeconds, DeviceBytes, Evicted, IterationsBy, MemoryReport, RUN_SCHEMA,
-    RegionReport, RunReport, RunSettings, Rung, StartReport, Temperature, Unfinished,
+    Cause, CauseReport, CauseSeconds, DeviceBytes, Evicted, IterationUnit, IterationsBy,
+    MemoryReport, RUN_SCHEMA, RegionReport, RunReport, RunSettings, Rung, StartReport, Temperature,
+    Unfinished,
 };
 use preheat_model::stats::{Class, Consistency, Interval};
 
@@ -52,6 +53,7 @@ pub fn report() -> RunReport {
         environment: vec![("CUDA_MODULE_LOADING".to_owned(), "LAZY".to_owned())],
         iterations_by: IterationsBy::Python,
         iteration: "steps of SGD".to_owned(),
+        unit: Some(IterationUnit::OptimizerStep),
         first_begin: None,
         time_to_first: interval(total, 8.71, 9.2),
         first: Some(0.542),
@@ -180,6 +182,8 @@ pub fn twice() -> RunReport {
         }),
         paired_by_order: false,
         around: None,
+        iterates: false,
+        code: None,
         repeats: None,
     }];
     report
@@ -213,6 +217,7 @@ pub fn bare() -> RunReport {
     RunReport {
         iterations_by: IterationsBy::None,
         iteration: String::new(),
+        unit: None,
         time_to_first: Interval {
             estimate: 0.0124,
             low: None,

@@ -184,6 +184,7 @@ mod tests {
             site: Site::default(),
             known: true,
             body: None,
+            code: None,
             executions: (begins.iter())
                 .map(|begin| Execution {
                     process: 0,

@@ -22,7 +22,7 @@ pub(super) use lines::{busiest, together};
 use super::facts::Facts;
 use super::timers::{Key, Regions, listed};
 use super::trace::{StartTrace, What};
-use super::{FirstBegin, IterationsBy, line_patterns};
+use super::{FirstBegin, IterationUnit, IterationsBy, line_patterns};
 
 /// This many occurrences are certainly a repetition.
 const LEAST: usize = 3;
@@ -356,6 +356,35 @@ fn make_disjoint(iterations: &mut Vec<(u64, u64)>) {
 }
 
 impl Decision {
+    /// The unit that an iteration is.
+    pub(super) fn unit(&self) -> Option<IterationUnit> {
+        self.rule.as_ref().map(|rule| match rule {
+            Rule::Nvtx(_) => IterationUnit::Range,
+            Rule::Xla(_) => IterationUnit::CompiledModule,
+            Rule::Optimizer(_) => IterationUnit::OptimizerStep,
+            Rule::Keras(What::Predict) => IterationUnit::Predict,
+            Rule::Keras(What::Evaluate) => IterationUnit::Evaluate,
+            Rule::Keras(What::PredictStep) => IterationUnit::PredictStep,
+            Rule::Keras(What::TestStep) => IterationUnit::TestStep,
+            Rule::Keras(_) => IterationUnit::TrainStep,
+            Rule::Model(_) => IterationUnit::ModelCall,
+            Rule::Function(_) => IterationUnit::FunctionCall,
+            Rule::Compiled(_) => IterationUnit::CompiledCall,
+            Rule::Named(_) => IterationUnit::Named,
+            Rule::Kernels => IterationUnit::Launches,
+            Rule::Timers(_) => IterationUnit::Region,
+            Rule::Lines => IterationUnit::Line,
+        })
+    }
+
+    /// The regions whose executions are the iterations.
+    pub(super) fn regions(&self) -> &[Key] {
+        match &self.rule {
+            Some(Rule::Timers(keys)) => keys,
+            _ => &[],
+        }
+    }
+
     /// A human-readable definition of an iteration.
     pub(super) fn words(&self, setting: &str, shown: usize) -> String {
         match &self.rule {

@@ -189,6 +189,8 @@ mod tests {
             firsts: Vec::new(),
             paired_by_order: false,
             around: None,
+            iterates: false,
+            code: None,
             repeats: None,
         }
     }

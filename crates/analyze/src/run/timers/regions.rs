@@ -36,6 +36,8 @@ pub(in crate::run) struct Region {
     pub known: bool,
     /// The id of its source text; equal ids mean the same work.
     pub body: Option<u32>,
+    /// The hash of its source text, which is the same in other programs.
+    pub code: Option<u32>,
     pub executions: Vec<Execution>,
 }
 
@@ -150,6 +152,7 @@ pub(in crate::run) fn regions(trace: &StartTrace, timers: &Timers) -> Regions {
                 from: found.from,
                 site: Site::default(),
                 body: None,
+                code: None,
                 executions: Vec::new(),
             });
         }
@@ -165,10 +168,12 @@ pub(in crate::run) fn regions(trace: &StartTrace, timers: &Timers) -> Regions {
     locate(&mut regions.all);
     for region in &mut regions.all {
         let (from, to) = (region.begins(), region.ends());
-        region.body = (from.file == to.file)
+        let body = (from.file == to.file)
             .then(|| timers.body(&from.file, from.line, to.line))
             .flatten()
             .filter(|_| !is_unlike(timers, from));
+        region.code = body.and_then(|body| body.code);
+        region.body = body.map(|body| body.text);
     }
     regions
 }
@@ -341,6 +346,7 @@ mod tests {
             from,
             to,
             text: 7,
+            code: None,
         };
         let mut timers = timers(TimedFile {
             differences: vec![(1, 2), (4, 5)],

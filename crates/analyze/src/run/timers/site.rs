@@ -109,6 +109,7 @@ mod tests {
             site: Site::default(),
             known: true,
             body: None,
+            code: None,
             executions: Vec::new(),
         }
     }

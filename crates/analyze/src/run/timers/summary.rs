@@ -12,7 +12,7 @@ use super::super::{Cause, RegionReport, RepeatReport};
 use super::around::around;
 use super::pairs::TIMEIT;
 use super::place::Frame;
-use super::regions::{Region, Regions};
+use super::regions::{Key, Region, Regions};
 use super::unfinished::unfinished;
 use crate::stats::{Interval, interval, paired_ratio};
 
@@ -29,6 +29,8 @@ pub(in crate::run) struct Case<'a> {
     pub shown: usize,
     /// The iterations of each start, unless they are these regions.
     pub iterations: &'a [Option<Found>],
+    /// The regions whose executions are the iterations.
+    pub iterate: &'a [Key],
     pub seed: u64,
 }
 
@@ -107,6 +109,8 @@ fn report(case: &Case, region: &Region, name: String) -> Option<RegionReport> {
         paired_by_order: !region.known,
         firsts: firsts(case, region),
         around: around(case, region),
+        iterates: case.iterate.contains(&region.key),
+        code: region.code,
         ..measured(&counted, case.seed)?
     })
 }
@@ -183,6 +187,8 @@ fn measured(counted: &[Counted], seed: u64) -> Option<RegionReport> {
         repeats: None,
         firsts: Vec::new(),
         around: None,
+        iterates: false,
+        code: None,
     })
 }
 
