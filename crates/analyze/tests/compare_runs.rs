@@ -120,13 +120,10 @@ fn two_items_are_named_together() {
     let (base, mut new) = reports(10, 0.01, 3);
     plant(&mut new, Cause::LibraryLoading, 1.0);
     let item = |name: &str, seconds| Item {
-        name: name.to_owned(),
-        detail: String::new(),
         seconds,
         inclusive: seconds,
         count: 1,
-        bytes: None,
-        waiting: None,
+        ..Item::named(name)
     };
     let mut after = Behind::default();
     after.items[Cause::LibraryLoading.index()] = vec![

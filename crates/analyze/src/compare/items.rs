@@ -89,11 +89,8 @@ impl Known {
         for item in items {
             let name = match cause {
                 // Which modules a document lists individually depends on their size.
-                Cause::PythonImports => {
-                    let name = item.name.trim_start_matches("other modules of ");
-                    imports::package(name)
-                }
-                _ => without_number(&item.name),
+                Cause::PythonImports => imports::package(item.stable_name()),
+                _ => item.stable_name(),
             };
             let entry = known.items.entry(name.to_owned()).or_default();
             entry.0 += item.seconds;
@@ -102,17 +99,6 @@ impl Known {
             }
         }
         known
-    }
-}
-
-/// `ptxas` for `ptxas (4711)`: process ids differ between starts.
-fn without_number(name: &str) -> &str {
-    let numbered = name
-        .strip_suffix(')')
-        .and_then(|rest| rest.rsplit_once(" ("));
-    match numbered {
-        Some((name, number)) if number.bytes().all(|byte| byte.is_ascii_digit()) => name,
-        _ => name,
     }
 }
 
@@ -154,16 +140,14 @@ fn by_name(base: &Known, new: &Known) -> Vec<Both> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::run::Origin;
 
     fn item(name: &str, seconds: f64) -> Item {
         Item {
-            name: name.to_owned(),
-            detail: String::new(),
             seconds,
             inclusive: seconds,
             count: 1,
-            bytes: None,
-            waiting: None,
+            ..Item::named(name)
         }
     }
 
@@ -190,24 +174,17 @@ mod tests {
     }
 
     #[test]
-    fn process_ids_are_ignored() {
-        for (name, known) in [
-            ("ptxas (4711)", "ptxas"),
-            ("ptxas", "ptxas"),
-            ("void f(int)", "void f(int)"),
-            ("gcc (a)", "gcc (a)"),
-        ] {
-            assert_eq!(without_number(name), known);
-        }
-    }
-
-    #[test]
     fn modules_of_documents_are_combined_by_package() {
         let cause = Cause::PythonImports;
         let items = [
             item("torch", 0.5),
             item("torch._dynamo", 0.4),
-            item("other modules of torch", 0.1),
+            Item {
+                origin: Some(Origin::Package {
+                    package: "torch".to_owned(),
+                }),
+                ..item("other modules of torch", 0.1)
+            },
         ];
         let known = Known::new(&items, 0.0, cause);
         assert_eq!(known.items.len(), 1);

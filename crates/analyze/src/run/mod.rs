@@ -39,12 +39,12 @@ pub use timers::{
 
 pub(crate) use counted::{Counted, counted, temperatures, warmest};
 pub(crate) use preheat_model::run::{
-    AfterReading, AroundReport, Bar, Behind, Cause, CauseReport, CauseSeconds, DeviceBytes,
-    FirstBegin, FlameNode, FunctionReport, HostBytes, HostItem, HostMemory, HostPart, HostProcess,
-    HostUse, Item, IterationUnit, IterationsBy, Later, Manifest, MappedBytes, MappedSample,
-    MarkReport, MemoryPoint, MemoryReport, Module, PathPart, RUN_SCHEMA, Recording, RegionReport,
-    Remedy, RepeatReport, Row, RunReport, RunView, Rung, Segment, StackFrame, Stacks,
-    StartAnalysis, StartReport, Temperature, ThreadReport, TimedFile, Timers, Unfinished,
-    line_patterns, trace,
+    AfterReading, AroundReport, Bar, Behind, Cause, CauseReport, CauseSeconds, Compiler,
+    DeviceBytes, FirstBegin, FlameNode, FunctionReport, HostBytes, HostItem, HostMemory, HostPart,
+    HostProcess, HostUse, Importer, Item, IterationUnit, IterationsBy, Later, Manifest,
+    MappedBytes, MappedSample, MarkReport, MemoryPoint, MemoryReport, Module, Origin, PathPart,
+    RUN_SCHEMA, Recording, RegionReport, Remedy, RepeatReport, Row, RunReport, RunView, Rung,
+    Segment, StackFrame, Stacks, StartAnalysis, StartReport, Temperature, ThreadReport, TimedFile,
+    Timers, Unfinished, line_patterns, trace,
 };
 pub(crate) use summary::FEW_ITERATIONS;

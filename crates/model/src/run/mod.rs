@@ -7,6 +7,7 @@
 
 mod behind;
 mod cause;
+mod item;
 mod manifest;
 mod mapped;
 mod path;
@@ -18,6 +19,7 @@ mod view;
 
 pub use behind::{Behind, Module};
 pub use cause::Cause;
+pub use item::{Compiler, Importer, Item, Origin};
 pub use manifest::line_patterns;
 pub use manifest::{
     Evicted, Manifest, RECORDING_SCHEMA, RunSettings, StartInfo, Temperature, UnknownTemperature,
@@ -26,9 +28,9 @@ pub use mapped::{MAPPED_FILE, MAPPED_SCHEMA, Mapped, MappedBytes, MappedName, Ma
 pub use path::{PathPart, SpanCause, SpanCauses, StartAnalysis};
 pub use report::{
     AfterReading, AroundReport, CauseReport, CauseSeconds, DeviceBytes, FirstBegin, FunctionReport,
-    HostBytes, HostItem, HostMemory, HostPart, HostProcess, HostUse, Item, IterationUnit,
-    IterationsBy, Later, MarkReport, MemoryReport, RUN_SCHEMA, RUN_SCHEMAS, RegionReport, Remedy,
-    RemedyGroup, RepeatReport, RunReport, Rung, StartReport, ThreadReport, Unfinished,
+    HostBytes, HostItem, HostMemory, HostPart, HostProcess, HostUse, IterationUnit, IterationsBy,
+    Later, MarkReport, MemoryReport, RUN_SCHEMA, RUN_SCHEMAS, RegionReport, Remedy, RemedyGroup,
+    RepeatReport, RunReport, Rung, StartReport, ThreadReport, Unfinished,
 };
 pub use stacks::{STACKS_FILE, STACKS_SCHEMA, StackFrame, StackSample, Stacks};
 pub use timers::{Address, Body, SourceLine, TimedFile, Timers};

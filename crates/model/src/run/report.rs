@@ -6,7 +6,7 @@
 use serde::{Deserialize, Serialize};
 
 use super::trace::Clock;
-use super::{Cause, Evicted, RunSettings, Temperature};
+use super::{Cause, Evicted, Item, RunSettings, Temperature};
 use crate::Machine;
 use crate::stats::{Class, Consistency, Interval};
 
@@ -352,25 +352,6 @@ pub struct FunctionReport {
     pub share: f64,
     /// The number of samples.
     pub samples: u64,
-}
-
-/// An item behind a cause: a module, library, kernel or call.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-pub struct Item {
-    /// The name: `torch._dynamo`, `libcudnn_ops.so.9`, `cuLibraryLoadData`.
-    pub name: String,
-    /// The requester or other details; may be empty.
-    pub detail: String,
-    /// Seconds on the path, without nested items.
-    pub seconds: f64,
-    /// Seconds with nested items; equal to `seconds` if there are none.
-    pub inclusive: f64,
-    /// Occurrences on the path.
-    pub count: u64,
-    /// Bytes, if it loads, copies or allocates.
-    pub bytes: Option<u64>,
-    /// The waiting time within `seconds`, mostly for a disk; none if unknown.
-    pub waiting: Option<f64>,
 }
 
 /// Memory usage of the shown start, in bytes.

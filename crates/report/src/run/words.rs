@@ -107,17 +107,6 @@ pub(crate) fn pinned(bytes: u64) -> Option<u64> {
     (bytes >= PINNED).then_some(bytes)
 }
 
-/// The line of the program itself that imported something: `train.py:12`.
-pub(crate) fn own_line(detail: &str) -> Option<&str> {
-    match detail.rsplit_once(", from ") {
-        Some((_, line)) => Some(line),
-        // Older documents have the second form.
-        None => {
-            (detail.strip_prefix("imported at ")).or_else(|| detail.strip_prefix("asked for at "))
-        }
-    }
-}
-
 /// The number of iterations that usually suffices for a steady state.
 const FOR_STEADY: usize = 10;
 
@@ -417,15 +406,6 @@ mod tests {
         assert_eq!(waited(Some(f64::NAN), 1.0), None);
         assert_eq!(pinned(4), None);
         assert_eq!(pinned(2 << 20), Some(2 << 20));
-    }
-
-    #[test]
-    fn the_line_of_the_program_is_found() {
-        let by = "imported by torch._compile inner:53, from train.py:12";
-        assert_eq!(own_line(by), Some("train.py:12"));
-        assert_eq!(own_line("imported at train.py:1"), Some("train.py:1"));
-        assert_eq!(own_line("asked for at train.py:1"), Some("train.py:1"));
-        assert_eq!(own_line("first launch"), None);
     }
 
     #[test]

@@ -7,9 +7,9 @@ pub mod recording;
 use preheat_model::Machine;
 use preheat_model::run::trace::Clock;
 use preheat_model::run::{
-    Cause, CauseReport, CauseSeconds, DeviceBytes, Evicted, IterationUnit, IterationsBy,
-    MemoryReport, RUN_SCHEMA, RegionReport, RunReport, RunSettings, Rung, StartReport, Temperature,
-    Unfinished,
+    Cause, CauseReport, CauseSeconds, DeviceBytes, Evicted, Importer, IterationUnit, IterationsBy,
+    MemoryReport, Origin, RUN_SCHEMA, RegionReport, RunReport, RunSettings, Rung, StartReport,
+    Temperature, Unfinished,
 };
 use preheat_model::stats::{Class, Consistency, Interval};
 
@@ -269,6 +269,10 @@ pub fn hostile() -> RunReport {
     for item in report.causes.iter_mut().flat_map(|cause| &mut cause.items) {
         item.name = bad.repeat(5);
         item.detail = bad.repeat(5);
+        item.origin = Some(Origin::Import(Importer {
+            module: Some(bad.to_owned()),
+            line: Some(bad.repeat(5)),
+        }));
     }
     if let Some(host) = &mut report.memory.host {
         for part in &mut host.first.parts {

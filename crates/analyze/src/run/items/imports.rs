@@ -12,8 +12,7 @@ use super::super::examine::seconds;
 use super::super::facts::Facts;
 use super::super::path::Sum;
 use super::super::trace::{Import, Process, Span, What};
-use super::super::{Item, Module};
-use super::empty;
+use super::super::{Importer, Item, Module, Origin};
 
 /// An import of at least this share of all imports is listed.
 const LISTED: f64 = 0.05;
@@ -72,26 +71,20 @@ impl Tree {
     }
 }
 
-/// The importer of a module: `torch._compile inner:53, from train.py:12`.
-pub(in crate::run) fn importer(import: &Import) -> String {
-    let main = match import.main.rsplit_once('/') {
+/// The importer of a module.
+pub(in crate::run) fn importer(import: &Import) -> Importer {
+    let line = match import.main.rsplit_once('/') {
         Some((_, name)) => name,
         None => &import.main,
     };
-    let main = if main.is_empty() {
-        String::new()
-    } else {
-        format!("from {main}")
+    let module = match (import.importer.as_str(), import.function.as_str()) {
+        ("" | "__main__", _) => None,
+        (module, "" | "<module>") => Some(format!("{module}:{}", import.line)),
+        (module, function) => Some(format!("{module} {function}:{}", import.line)),
     };
-    let place = match import.function.as_str() {
-        "" | "<module>" => format!("{}:{}", import.importer, import.line),
-        function => format!("{} {function}:{}", import.importer, import.line),
-    };
-    match (import.importer.as_str(), main.is_empty()) {
-        ("" | "__main__", true) => String::new(),
-        ("" | "__main__", false) => main,
-        (_, true) => place,
-        (_, false) => format!("{place}, {main}"),
+    Importer {
+        module,
+        line: (!line.is_empty()).then(|| line.to_owned()),
     }
 }
 
@@ -147,10 +140,13 @@ pub(super) fn list(
                 (false, package(&import.name))
             };
             let item = items.entry(key).or_insert_with(|| match key {
-                (false, name) if listed_names.contains(name) => {
-                    empty(&format!("other modules of {name}"))
-                }
-                (_, name) => empty(name),
+                (false, name) if listed_names.contains(name) => Item {
+                    origin: Some(Origin::Package {
+                        package: name.to_owned(),
+                    }),
+                    ..Item::named(&format!("other modules of {name}"))
+                },
+                (_, name) => Item::named(name),
             });
             // Time nested in another import of the same item is already included.
             let outermost = parent.is_none_or(|parent| {
@@ -160,8 +156,10 @@ pub(super) fn list(
             if (listed[index] && outermost) || (!listed[owner] && parent.is_none()) {
                 let (begin, end) = tree.spans[index];
                 item.inclusive += seconds(end.min(until).saturating_sub(begin));
-                if item.detail.is_empty() && listed[index] {
-                    item.detail = sentence(import);
+                let importer = importer(import);
+                if item.detail.is_empty() && listed[index] && importer != Importer::default() {
+                    item.detail = importer.sentence();
+                    item.origin = Some(Origin::Import(importer));
                 }
             }
             item.seconds += seconds(sum.nanoseconds);
@@ -196,27 +194,13 @@ pub(super) fn modules(
             places[index] = Some(modules.len());
             modules.push(Module {
                 name: imports[index].name.clone(),
-                detail: sentence(&imports[index]),
+                detail: importer(&imports[index]).sentence(),
                 parent: tree.parents[index].and_then(|parent| places[parent as usize]),
                 own: seconds(each[index]),
             });
         }
     }
     modules
-}
-
-fn sentence(import: &Import) -> String {
-    match importer(import) {
-        importer if importer.is_empty() => String::new(),
-        importer => format!("imported {}", by(import, &importer)),
-    }
-}
-
-fn by(import: &Import, importer: &str) -> String {
-    match import.importer.as_str() {
-        "" | "__main__" => format!("at {}", importer.trim_start_matches("from ")),
-        _ => format!("by {importer}"),
-    }
 }
 
 /// Selects the imports to list, by the rule at the top of this file.
@@ -279,9 +263,9 @@ mod tests {
             ),
             (import("", "", ""), ""),
         ] {
-            assert_eq!(importer(&given), words);
+            assert_eq!(importer(&given).to_string(), words);
         }
         let main = import("__main__", "<module>", "train.py:1");
-        assert_eq!(sentence(&main), "imported at train.py:1");
+        assert_eq!(importer(&main).sentence(), "imported at train.py:1");
     }
 }

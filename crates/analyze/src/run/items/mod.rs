@@ -18,19 +18,15 @@ use super::examine::{Examined, seconds};
 use super::facts::{Facts, NUMBA, Thing};
 use super::iterations::Seen;
 use super::path::{Meant, Sum};
-use super::{Behind, Cause, Item, torch_compile};
+use super::{Behind, Cause, Compiler, Item, Origin, torch_compile};
 
 /// The number of items of a cause in a report.
 pub(super) const MOST: usize = 20;
 
-/// The detail of items compiled by XLA.
-pub(super) const BY_XLA: &str = "compiled by XLA";
-pub(super) const BY_NUMBA: &str = "compiled by Numba";
-
 /// The name of an item.
 pub(super) fn name(meant: Meant, facts: &[Facts]) -> String {
     match meant {
-        Meant::Named(name) => name.to_owned(),
+        Meant::Named(label) => label.name.clone(),
         Meant::Of(process, thing) => {
             let facts = &facts[process];
             let process = facts.process;
@@ -117,7 +113,7 @@ pub(super) fn list(examined: &Examined, start: &Seen, trees: &[Tree]) -> Behind 
         lists[cause.index()].push(item);
     }
     if steady > 0.0 {
-        let mut item = empty("one typical iteration");
+        let mut item = Item::named("one typical iteration");
         (item.seconds, item.inclusive, item.count) = (steady, steady, 1);
         lists[Cause::SteadyWork.index()].push(item);
     }
@@ -136,18 +132,6 @@ pub(super) fn list(examined: &Examined, start: &Seen, trees: &[Tree]) -> Behind 
     behind
 }
 
-fn empty(name: &str) -> Item {
-    Item {
-        name: name.to_owned(),
-        detail: String::new(),
-        seconds: 0.0,
-        inclusive: 0.0,
-        count: 0,
-        bytes: None,
-        waiting: None,
-    }
-}
-
 fn add(
     items: &mut HashMap<(Cause, String), Item>,
     key: (Cause, String),
@@ -159,7 +143,8 @@ fn add(
     let cause = key.0;
     let item = items.entry(key).or_insert_with_key(|(_, name)| Item {
         detail: detail(meant, facts),
-        ..empty(name)
+        origin: origin(meant, facts),
+        ..Item::named(name)
     });
     let seconds = seconds(sum.nanoseconds) * cold;
     item.seconds += seconds;
@@ -202,6 +187,23 @@ fn waits(cause: Cause, meant: Meant) -> bool {
         ) && matches!(meant, Meant::Of(_, Thing::Symbol(_)))
 }
 
+/// Where an item comes from. The importers of modules are added by [`imports::list`].
+fn origin(meant: Meant, facts: &[Facts]) -> Option<Origin> {
+    match meant {
+        Meant::Named(label) => label.origin.clone(),
+        Meant::Of(process, Thing::Text(at)) => {
+            let range = facts[process].process.texts.get(at as usize);
+            let compiler = match range.map_or("", String::as_str) {
+                range if torch_compile::is_part(range) => Compiler::TorchCompile,
+                range if range.starts_with(NUMBA) => Compiler::Numba,
+                _ => Compiler::Xla,
+            };
+            Some(Origin::Compilation { compiler })
+        }
+        Meant::Of(..) => None,
+    }
+}
+
 fn detail(meant: Meant, facts: &[Facts]) -> String {
     match meant {
         Meant::Of(_, Thing::Function(_)) => "first launch".to_owned(),
@@ -210,8 +212,8 @@ fn detail(meant: Meant, facts: &[Facts]) -> String {
             match range.map_or("", String::as_str) {
                 torch_compile::COMPILE => "outside its phases".to_owned(),
                 range if torch_compile::is_part(range) => String::new(),
-                range if range.starts_with(NUMBA) => BY_NUMBA.to_owned(),
-                _ => BY_XLA.to_owned(),
+                range if range.starts_with(NUMBA) => "compiled by Numba".to_owned(),
+                _ => "compiled by XLA".to_owned(),
             }
         }
         Meant::Of(process, Thing::Symbol(at)) => {

@@ -2,6 +2,7 @@
 
 use std::collections::HashMap;
 
+use super::super::Origin;
 use super::super::facts::{Facts, Thing};
 
 /// The id of an item within one start.
@@ -14,7 +15,23 @@ pub(in crate::run) enum Meant<'a> {
     /// An entry in a table of a process, given by its index in the start.
     Of(usize, Thing),
     /// An item known only by name: a thread, a phase.
-    Named(&'a str),
+    Named(&'a Label),
+}
+
+/// A name, and where the item comes from.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub(in crate::run) struct Label {
+    pub name: String,
+    pub origin: Option<Origin>,
+}
+
+impl From<&str> for Label {
+    fn from(name: &str) -> Label {
+        Label {
+            name: name.to_owned(),
+            origin: None,
+        }
+    }
 }
 
 /// All items of a start.
@@ -22,7 +39,7 @@ pub(in crate::run) struct Catalogue {
     tables: Vec<Tables>,
     /// The id of the first named item; all ids below refer to processes.
     named_from: u32,
-    names: Vec<String>,
+    labels: Vec<Label>,
     by_name: HashMap<String, ItemId>,
 }
 
@@ -62,7 +79,7 @@ impl Catalogue {
         Catalogue {
             tables,
             named_from: next,
-            names: Vec::new(),
+            labels: Vec::new(),
             by_name: HashMap::new(),
         }
     }
@@ -85,21 +102,23 @@ impl Catalogue {
         ItemId(from.saturating_add(at).min(to - 1))
     }
 
-    /// The id of a name.
-    pub(in crate::run) fn named(&mut self, name: &str) -> ItemId {
-        if let Some(id) = self.by_name.get(name) {
+    /// The id of an item known only by name.
+    pub(in crate::run) fn named(&mut self, label: impl Into<Label>) -> ItemId {
+        let label = label.into();
+        if let Some(id) = self.by_name.get(&label.name) {
             return *id;
         }
-        let id = ItemId(self.named_from + self.names.len() as u32);
-        self.names.push(name.to_owned());
-        self.by_name.insert(name.to_owned(), id);
+        let id = ItemId(self.named_from + self.labels.len() as u32);
+        self.by_name.insert(label.name.clone(), id);
+        self.labels.push(label);
         id
     }
 
     /// The meaning of an id.
     pub(in crate::run) fn meant(&self, id: ItemId) -> Meant<'_> {
         if let Some(at) = id.0.checked_sub(self.named_from) {
-            return Meant::Named(self.names.get(at as usize).map_or("", String::as_str));
+            let at = (at as usize).min(self.labels.len() - 1);
+            return Meant::Named(&self.labels[at]);
         }
         let process = self.tables.partition_point(|tables| tables.end <= id.0);
         let tables = &self.tables[process];
@@ -137,7 +156,8 @@ mod tests {
         let mut catalogue = Catalogue::new(&facts);
         let name = catalogue.named("a thread");
         assert_eq!(catalogue.named("a thread"), name);
-        assert_eq!(catalogue.meant(name), Meant::Named("a thread"));
+        let label = Label::from("a thread");
+        assert_eq!(catalogue.meant(name), Meant::Named(&label));
         for place in [0, 2] {
             for thing in [Thing::Symbol(1), Thing::Import(0), Thing::Import(2)] {
                 let id = catalogue.id(place, thing);

@@ -1,9 +1,9 @@
 //! Processes that a program waits for: compilers, workers.
 
-use super::super::Cause;
 use super::super::torch_compile;
 use super::super::trace::{Process, StartTrace};
-use super::catalogue::{Catalogue, ItemId};
+use super::super::{Cause, Compiler, Origin};
+use super::catalogue::{Catalogue, ItemId, Label};
 use super::sampled::{ByThread, Cursor};
 use super::samples::{Load, NOT_BUSY, Samples};
 
@@ -97,6 +97,16 @@ fn described(process: &Process) -> String {
     words
 }
 
+/// The label of a process that works for torch.compile.
+fn compiling(name: &str) -> Label {
+    Label {
+        name: name.to_owned(),
+        origin: Some(Origin::Compilation {
+            compiler: Compiler::TorchCompile,
+        }),
+    }
+}
+
 /// Returns true if a process imports PyTorch. Imports of a process with a changed
 /// PYTHONPATH, such as those started by torch.compile, are not recorded, but the files it
 /// opened are.
@@ -188,15 +198,20 @@ impl<'a> Child<'a> {
         let compiler = is_compiler(process);
         let worker = is_compile_worker(process);
         let item = match name(process) {
-            "" | UNKNOWN => catalogue.named(&format!("{UNKNOWN} ({})", process.pid)),
-            _ if worker => catalogue.named("a compile worker of TorchInductor"),
+            "" | UNKNOWN => catalogue.named(Label {
+                name: format!("{UNKNOWN} ({})", process.pid),
+                origin: Some(Origin::Process {
+                    name: UNKNOWN.to_owned(),
+                }),
+            }),
+            _ if worker => catalogue.named(compiling("a compile worker of TorchInductor")),
             name => catalogue.named(name),
         };
         let for_torch_compile = format!("{}: {}", torch_compile::COMPILE, described(process));
         Child {
             process,
             compiler,
-            for_torch_compile: catalogue.named(&for_torch_compile),
+            for_torch_compile: catalogue.named(compiling(&for_torch_compile)),
             threads: (process.threads.iter())
                 .map(|thread| Samples::new(process, thread))
                 .collect(),

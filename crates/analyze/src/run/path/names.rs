@@ -1,6 +1,8 @@
 //! Display names of the threads and processes on a path.
 
+use super::super::Origin;
 use super::super::trace::{Process, Thread};
+use super::catalogue::Label;
 use super::children;
 
 /// The display name of a thread.
@@ -34,21 +36,26 @@ impl Names {
     }
 
     /// The name of a followed thread.
-    pub(super) fn followed(self, process: &Process, thread: &Thread) -> String {
+    pub(super) fn followed(self, process: &Process, thread: &Thread) -> Label {
         let main = is_main(process, thread);
         let is_wrapper = process.began < self.program_began;
         match (self.several, main) {
-            (false, true) if is_wrapper => children::name(process).to_owned(),
-            (true, true) => process_name(process),
-            (true, false) => format!("{} of {}", a_thread(thread), process_name(process)),
-            (false, true) => "main thread".to_owned(),
-            (false, false) => thread_name(process.pid, thread),
+            (false, true) if is_wrapper => children::name(process).into(),
+            (true, true) => numbered(process, str::to_owned),
+            (true, false) => numbered(process, |process| {
+                format!("{} of {process}", a_thread(thread))
+            }),
+            (false, true) => Label {
+                name: "main thread".to_owned(),
+                origin: Some(Origin::MainThread),
+            },
+            (false, false) => thread_name(process.pid, thread).as_str().into(),
         }
     }
 
     /// The name of a thread that worked while the followed thread waited. The main thread
     /// needs no explanation: it existed before the followed thread.
-    pub(super) fn beside(self, process: &Process, thread: &Thread, followed: &Thread) -> String {
+    pub(super) fn beside(self, process: &Process, thread: &Thread, followed: &Thread) -> Label {
         if is_main(process, thread) {
             return self.followed(process, thread);
         }
@@ -56,12 +63,13 @@ impl Names {
             true => "the main thread".to_owned(),
             false => a_thread(followed),
         };
-        let of = if self.several {
-            format!(" of {}", process_name(process))
-        } else {
-            String::new()
-        };
-        format!("{}, while {waited}{of} waited", a_thread(thread))
+        let thread = a_thread(thread);
+        match self.several {
+            true => numbered(process, |process| {
+                format!("{thread}, while {waited} of {process} waited")
+            }),
+            false => (format!("{thread}, while {waited} waited").as_str()).into(),
+        }
     }
 }
 
@@ -77,11 +85,18 @@ fn a_thread(thread: &Thread) -> String {
     }
 }
 
-/// `python3 (4711)`.
-fn process_name(process: &Process) -> String {
-    match children::name(process) {
-        "" => format!("process {}", process.pid),
-        name => format!("{name} ({})", process.pid),
+/// A name that contains the name of a process, `python3 (4711)`, which differs between
+/// starts.
+fn numbered(process: &Process, name: impl Fn(&str) -> String) -> Label {
+    let (with_id, without) = match children::name(process) {
+        "" => (format!("process {}", process.pid), "process"),
+        program => (format!("{program} ({})", process.pid), program),
+    };
+    Label {
+        name: name(&with_id),
+        origin: Some(Origin::Process {
+            name: name(without),
+        }),
     }
 }
 
@@ -105,27 +120,51 @@ mod tests {
         let alone = Names::of([&process].into_iter());
         let parent = Process::default();
         let among = Names::of([&parent, &process].into_iter());
-        assert_eq!(alone.followed(&process, &main), "main thread");
-        assert_eq!(alone.followed(&process, &server), "server");
-        assert_eq!(among.followed(&process, &main), "python3 (7)");
+        assert_eq!(alone.followed(&process, &main).name, "main thread");
+        assert_eq!(alone.followed(&process, &server).name, "server");
+        assert_eq!(among.followed(&process, &main).name, "python3 (7)");
         assert_eq!(
-            among.followed(&process, &server),
+            among.followed(&process, &server).name,
             "thread server of python3 (7)"
         );
         assert_eq!(
-            alone.beside(&process, &server, &main),
+            alone.beside(&process, &server, &main).name,
             "thread server, while the main thread waited"
         );
         assert_eq!(
-            alone.beside(&process, &other, &server),
+            alone.beside(&process, &other, &server).name,
             "thread 9, while thread server waited"
         );
-        assert_eq!(alone.beside(&process, &main, &server), "main thread");
+        assert_eq!(alone.beside(&process, &main, &server).name, "main thread");
         assert_eq!(
-            among.beside(&process, &other, &main),
+            among.beside(&process, &other, &main).name,
             "thread 9, while the main thread of python3 (7) waited"
         );
     }
+
+    #[test]
+    fn names_with_a_process_id_are_comparable_without_it() {
+        let process = Process {
+            pid: 7,
+            program: "/usr/bin/python3".to_owned(),
+            ..Process::default()
+        };
+        let thread = Thread {
+            id: 9,
+            ..Thread::default()
+        };
+        let main = Thread {
+            id: 7,
+            ..Thread::default()
+        };
+        let names = Names::of([&Process::default(), &process].into_iter());
+        let name = "thread 9, while the main thread of python3 waited".to_owned();
+        assert_eq!(
+            names.beside(&process, &thread, &main).origin,
+            Some(Origin::Process { name })
+        );
+    }
+
     #[test]
     fn a_wrapper_that_execs_the_program_is_named() {
         let began = |program: &str, began: u64| Process {
@@ -140,7 +179,7 @@ mod tests {
             ..Thread::default()
         };
         let names = Names::of([&env, &python].into_iter());
-        assert_eq!(names.followed(&env, &main), "env");
-        assert_eq!(names.followed(&python, &main), "main thread");
+        assert_eq!(names.followed(&env, &main).name, "env");
+        assert_eq!(names.followed(&python, &main).name, "main thread");
     }
 }

@@ -1,10 +1,10 @@
 //! Explains the time in which the followed thread was idle: another thread may have worked
 //! for it (autograd, a data loader), or another process, or none.
 
-use super::super::Cause;
 use super::super::calls;
 use super::super::facts::Facts;
-use super::catalogue::{Catalogue, ItemId};
+use super::super::{Cause, Origin};
+use super::catalogue::{Catalogue, ItemId, Label};
 use super::children::Children;
 use super::free::Free;
 use super::names::Names;
@@ -75,7 +75,7 @@ impl<'a> Others<'a> {
         if let Some(followed) = own.process.threads.get(phase.thread) {
             for (index, other) in own.process.threads.iter().enumerate() {
                 if index != phase.thread && !(other.spans.is_empty() && other.samples.is_empty()) {
-                    let item = catalogue.named(&names.beside(own.process, other, followed));
+                    let item = catalogue.named(names.beside(own.process, other, followed));
                     let stacks = stacks.cursor(own.process.pid, other.id);
                     threads.push(Other::new(own, index, item, stacks));
                 }
@@ -95,7 +95,10 @@ impl<'a> Others<'a> {
             items: Items {
                 processor: catalogue.named(PROCESSOR),
                 disk: catalogue.named(DISK),
-                waiting: catalogue.named(WAITING),
+                waiting: catalogue.named(Label {
+                    name: WAITING.to_owned(),
+                    origin: Some(Origin::Waiting),
+                }),
                 unknown: catalogue.named(UNKNOWN),
             },
         }

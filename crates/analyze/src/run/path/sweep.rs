@@ -63,7 +63,7 @@ impl<'a, 's> Sweep<'a, 's> {
         let thread = process.threads.get(phase.thread).unwrap_or(&NO_THREAD);
         let mut samples = Samples::new(process, thread);
         let interval = samples.at(phase.from);
-        let item = catalogue.named(&names.followed(process, thread));
+        let item = catalogue.named(names.followed(process, thread));
         let left_out = catalogue.named(LEFT_OUT);
         Sweep {
             facts,

@@ -1,7 +1,6 @@
 //! Kernels that are compiled in every start: keep the compile caches.
 
-use super::super::items::{BY_NUMBA, BY_XLA};
-use super::super::{Cause, Item, Temperature, torch_compile};
+use super::super::{Cause, Compiler, Item, Temperature};
 use super::kernels::{COMPILED, FROM_CACHE, driver_compiles};
 use super::{Case, Suggestion, ladder, remedy};
 use crate::units;
@@ -112,7 +111,7 @@ fn by_first_start(case: &Case) -> Option<Suggestion> {
 
 /// XLA has no cache by default.
 fn xla(case: &Case) -> Option<Suggestion> {
-    let xla = seconds(case, |item| item.detail == BY_XLA);
+    let xla = seconds(case, |item| item.compiler() == Some(Compiler::Xla));
     if xla <= COMPILED || case.environment("JAX_COMPILATION_CACHE_DIR").is_some() {
         return None;
     }
@@ -130,7 +129,7 @@ fn xla(case: &Case) -> Option<Suggestion> {
 
 /// Numba keeps compiled functions only if it is asked to.
 fn numba(case: &Case) -> Option<Suggestion> {
-    let compiled = seconds(case, |item| item.detail == BY_NUMBA);
+    let compiled = seconds(case, |item| item.compiler() == Some(Compiler::Numba));
     (compiled > COMPILED).then(|| {
         suggestion(
             format!(
@@ -147,9 +146,7 @@ fn numba(case: &Case) -> Option<Suggestion> {
 /// torch.compile keeps its caches in /tmp by default.
 fn by_torch_compile(case: &Case) -> Option<Suggestion> {
     let variables = ["TORCHINDUCTOR_CACHE_DIR", "TRITON_CACHE_DIR"];
-    let compiled = seconds(case, |item| {
-        item.name.starts_with(torch_compile::COMPILE) || item.name.contains("TorchInductor")
-    });
+    let compiled = seconds(case, |item| item.compiler() == Some(Compiler::TorchCompile));
     let kept = variables
         .iter()
         .all(|name| case.environment(name).is_some());

@@ -122,7 +122,12 @@ fn labelled(facts: &Facts, spans: &[Span], bar: &Raw) -> Bar {
         detail.push(format!("{} merged", bar.spans));
     }
     match span.what {
-        What::Import => detail.extend(process.imports.get(at).map(items::importer)),
+        What::Import => detail.extend(
+            process
+                .imports
+                .get(at)
+                .map(|import| items::importer(import).to_string()),
+        ),
         What::Load => detail.extend(process.loads.get(at).map(|load| load.path.clone())),
         What::Bytecode => detail.extend(process.bytecode.get(at).map(|made| made.path.clone())),
         _ if bar.spans == 1 && facts.bytes(span) > 0 => {

@@ -34,7 +34,7 @@ pub(super) fn tree(process: &Process, tree: &Tree) -> Vec<FlameNode> {
         inner.reverse();
         let node = FlameNode {
             name: import.name.clone(),
-            detail: importer(import),
+            detail: importer(import).to_string(),
             begin: seconds(tree.spans[index].0),
             seconds: seconds(wall(index)),
             own: seconds(wall(index).saturating_sub(within[index])),

@@ -1,10 +1,10 @@
 //! The headline: where most of the time went. It starts with the largest cause, so that it
 //! always agrees with the list of causes.
 
-use preheat_model::run::{Cause, CauseReport, Item, IterationsBy, RunReport};
+use preheat_model::run::{Cause, CauseReport, Importer, Item, IterationsBy, Origin, RunReport};
 
-use super::super::words::{own_line, percent};
-use super::words::{first_of, importer};
+use super::super::words::percent;
+use super::words::first_of;
 use crate::html::escape::cut;
 use crate::units::duration;
 
@@ -47,25 +47,28 @@ pub(super) fn headline(report: &RunReport) -> (String, String) {
         return (text, format!("{share}."));
     };
     let name = short_name(&item.name);
-    let line = match own_line(&item.detail) {
+    let line = match item
+        .importer()
+        .and_then(|importer| importer.line.as_deref())
+    {
         Some(line) => format!(", imported at {}", cut(line, 60)),
         None => String::new(),
     };
+    // A module between the program and the item, which the line does not show.
+    let between = |importer: &&Importer| importer.module.is_some() && importer.line.is_some();
+    let between = item.importer().filter(between).map(Importer::sentence);
     // Nested imports and libraries may have other causes.
     let nested = item.inclusive > item.seconds * 1.01;
-    let about = match (importer(top.cause, &item.detail), line.is_empty()) {
-        (about, true) if !about.is_empty() => format!("; {name}: {about}"),
-        (about, false) if about.contains(", from ") => format!("; {name} was {about}"),
-        _ if module_name(&item.name).is_some() => format!("; {}", cut(&item.name, 80)),
+    let about = match &between {
+        _ if line.is_empty() && !item.detail.is_empty() => format!("; {name}: {}", item.detail),
+        Some(imported) => format!("; {name} was {imported}"),
+        None if module_name(&item.name).is_some() => format!("; {}", cut(&item.name, 80)),
         _ => String::new(),
     };
     if nested {
         let within = duration(item.inclusive);
         let text = format!("{text}, mainly {name}{line}");
-        let by = match importer(top.cause, &item.detail) {
-            by if by.contains(", from ") => format!(", and was {by}"),
-            _ => String::new(),
-        };
+        let by = between.map_or(String::new(), |imported| format!(", and was {imported}"));
         let detail = format!("{share}; {name} took {within}, including everything it loads{by}.");
         return (text, detail);
     }
@@ -109,7 +112,8 @@ fn largest(report: &RunReport, of: impl Fn(Cause) -> bool) -> Option<&CauseRepor
 /// thread, and waiting as such, are not informative.
 fn item(cause: &CauseReport) -> Option<&Item> {
     let items = cause.items.iter().filter(|item| {
-        item.inclusive.is_finite() && !["main thread", "waiting"].contains(&&*item.name)
+        let vague = matches!(item.origin, Some(Origin::MainThread | Origin::Waiting));
+        item.inclusive.is_finite() && !vague
     });
     items
         .max_by(|a, b| a.inclusive.total_cmp(&b.inclusive))
@@ -163,6 +167,7 @@ mod tests {
         let item = &mut report.causes[0].items[0];
         item.name = "_C.cpython-311-x86_64-linux-gnu.so".to_owned();
         item.detail.clear();
+        item.origin = None;
         item.inclusive = item.seconds;
         let (text, detail) = headline(&report);
         assert!(text.ends_with("of it the extension module _C"), "{text}");
@@ -195,13 +200,11 @@ mod tests {
         let mut report = run::report();
         report.causes.retain(|cause| cause.cause == Cause::OwnCpu);
         report.causes[0].items = vec![Item {
-            name: "main thread".to_owned(),
-            detail: String::new(),
+            origin: Some(Origin::MainThread),
             seconds: 0.4,
             inclusive: 0.4,
             count: 1,
-            bytes: None,
-            waiting: None,
+            ..Item::named("main thread")
         }];
         let (text, detail) = headline(&report);
         assert!(text.ends_with("420 ms were spent in the program's own code on the CPU"));

@@ -17,18 +17,3 @@ pub(super) fn parts(start: &StartReport) -> Vec<(Cause, f64)> {
     let causes = start.causes.iter().map(|part| (part.cause, part.seconds));
     in_order(causes)
 }
-
-/// The details of an item; for an import, with its importer.
-pub(super) fn importer(cause: Cause, detail: &str) -> String {
-    let detail = detail.strip_prefix("asked for ").unwrap_or(detail);
-    match cause {
-        Cause::PythonImports if detail.is_empty() || detail.starts_with("imported") => {
-            detail.to_owned()
-        }
-        Cause::PythonImports if detail.starts_with("by ") || detail.starts_with("at ") => {
-            format!("imported {detail}")
-        }
-        Cause::PythonImports => format!("imported by {detail}"),
-        _ => detail.to_owned(),
-    }
-}

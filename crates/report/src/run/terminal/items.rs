@@ -2,7 +2,7 @@
 
 use preheat_model::run::{Cause, Item, RunReport};
 
-use super::super::words::{own_line, short, waited};
+use super::super::words::{short, waited};
 use crate::terminal::cells::{durations, is_words, name as cut};
 use crate::terminal::{Screen, Style, clean, pad, width};
 use crate::units::{bytes, duration};
@@ -148,7 +148,8 @@ fn details(entry: &Entry, room: usize) -> String {
         left = left.saturating_sub(3);
     }
     let detail = clean(&item.detail);
-    let line = own_line(&detail).map(|line| format!("from {line}"));
+    let line = item.importer().and_then(|importer| importer.line.as_ref());
+    let line = line.map(|line| format!("from {}", clean(line)));
     let importer = [Some(detail), line];
     let fits = |text: &String| !text.is_empty() && width(text) <= left;
     if let Some(importer) = importer.into_iter().flatten().find(fits) {
@@ -159,19 +160,21 @@ fn details(entry: &Entry, room: usize) -> String {
 
 #[cfg(test)]
 mod tests {
+    use preheat_model::run::{Importer, Origin};
+
     use super::*;
     use crate::fixture::run;
     use crate::terminal::Terminal;
 
-    fn item(detail: &str) -> Item {
+    fn item(importer: Importer) -> Item {
         Item {
-            name: "torch._dynamo".to_owned(),
-            detail: detail.to_owned(),
+            detail: importer.sentence(),
+            origin: Some(Origin::Import(importer)),
             seconds: 2.6,
             inclusive: 4.2,
             count: 1,
-            bytes: None,
             waiting: Some(0.25),
+            ..Item::named("torch._dynamo")
         }
     }
 
@@ -187,10 +190,13 @@ mod tests {
 
     #[test]
     fn facts_are_shown_as_they_fit_after_the_importer() {
-        let item = item("torch._compile inner:53, from train.py:12");
+        let item = item(Importer {
+            module: Some("torch._compile inner:53".to_owned()),
+            line: Some("train.py:12".to_owned()),
+        });
         assert_eq!(
-            details_in(&item, 80),
-            "torch._compile inner:53, from train.py:12 · 4.2 s total · 250 ms waiting"
+            details_in(&item, 90),
+            "imported by torch._compile inner:53, from train.py:12 · 4.2 s total · 250 ms waiting"
         );
         // The importer is dropped first: shortened to the program's own line, then omitted.
         assert_eq!(
@@ -206,7 +212,7 @@ mod tests {
     fn unknown_facts_are_omitted() {
         let item = Item {
             waiting: Some(f64::NAN),
-            ..item("")
+            ..item(Importer::default())
         };
         assert_eq!(details_in(&item, 40), "4.2 s total");
     }

@@ -1,8 +1,8 @@
 //! The items behind the causes, and the remedies.
 
 use preheat_model::run::{
-    Cause, FunctionReport, HostBytes, HostItem, HostMemory, HostPart, HostProcess, HostUse, Item,
-    Later, Remedy,
+    Cause, FunctionReport, HostBytes, HostItem, HostMemory, HostPart, HostProcess, HostUse,
+    Importer, Item, Later, Origin, Remedy,
 };
 
 use super::MIB;
@@ -84,29 +84,41 @@ pub fn items(cause: Cause) -> Vec<Item> {
         seconds,
         inclusive,
         count,
-        bytes: None,
-        waiting: None,
+        ..Item::default()
+    };
+    let import = |name: &str, module: Option<&str>, line: Option<&str>, times: [f64; 2]| {
+        let importer = Importer {
+            module: module.map(str::to_owned),
+            line: line.map(str::to_owned),
+        };
+        Item {
+            origin: Some(Origin::Import(importer.clone())),
+            ..item(name, &importer.sentence(), times[0], times[1], 1)
+        }
     };
     match cause {
         Cause::PythonImports => vec![
             Item {
                 waiting: Some(0.41),
-                ..item("torch", "train.py:1", 2.91, 3.41, 1)
+                ..import("torch", None, Some("train.py:1"), [2.91, 3.41])
             },
-            item(
+            import(
                 "torch._dynamo",
-                "torch._compile inner:53, from train.py:12",
-                2.6,
-                4.2,
-                1,
+                Some("torch._compile inner:53"),
+                Some("train.py:12"),
+                [2.6, 4.2],
             ),
-            item("sympy", "torch.utils._sympy.functions:12", 0.71, 0.78, 1),
-            item(
+            import(
+                "sympy",
+                Some("torch.utils._sympy.functions:12"),
+                None,
+                [0.71, 0.78],
+            ),
+            import(
                 "torch.fx.experimental.symbolic_shapes",
-                "torch._dynamo.variables.builder:41, from train.py:12",
-                0.33,
-                0.4,
-                1,
+                Some("torch._dynamo.variables.builder:41"),
+                Some("train.py:12"),
+                [0.33, 0.4],
             ),
         ],
         Cause::LibraryLoading => vec![

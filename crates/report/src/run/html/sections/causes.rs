@@ -3,7 +3,7 @@
 use preheat_model::run::{Cause, CauseReport, Item};
 
 use super::super::RunPage;
-use super::super::words::{first_of, importer};
+use super::super::words::first_of;
 use crate::html::escape::cut;
 use crate::html::escape::escape;
 use crate::html::figure::{Figure, Table, folded};
@@ -162,7 +162,7 @@ fn items(cause: &CauseReport) -> String {
         }));
         row.push(item.count.to_string());
         row.extend(sized.then(|| item.bytes.map_or(ABSENT.to_owned(), bytes)));
-        row.push(cut(&importer(cause.cause, &item.detail), 200));
+        row.push(cut(&item.detail, 200));
         table.rows.push(row);
     }
     let shown = cause.items.len() as u64;
