@@ -175,6 +175,11 @@ pub fn duration_span(estimate: f64, low: Option<f64>, high: Option<f64>) -> Opti
 /// Formats the bounds of a ratio's interval, `231–270`; `None` unless both are numbers.
 /// Extreme bounds are shortened: `0.03–118k` only shows that there were too few starts.
 pub fn span(low: Option<f64>, high: Option<f64>) -> Option<String> {
+    span_ends(low, high).map(|(low, high)| format!("{low}–{high}"))
+}
+
+/// Formats the bounds of a ratio's interval separately; see [`span`].
+pub fn span_ends(low: Option<f64>, high: Option<f64>) -> Option<(String, String)> {
     let end = |value: f64| match value {
         large if large.abs() >= 1e8 => format!("{large:.0e}"),
         large if large.abs() >= 1e5 => format!("{:.0}k", large / 1e3),
@@ -186,7 +191,7 @@ pub fn span(low: Option<f64>, high: Option<f64>) -> Option<String> {
     };
     match (low, high) {
         (Some(low), Some(high)) if low.is_finite() && high.is_finite() => {
-            Some(format!("{}–{}", end(low), end(high)))
+            Some((end(low), end(high)))
         }
         _ => None,
     }

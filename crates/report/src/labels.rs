@@ -68,9 +68,14 @@ pub(crate) fn label(id: ExperimentId, variant: &str, series: &str, size: Option<
                 other => other.to_owned(),
             }
         }
-        (ExperimentId::Infer, names::RESIDENT_INPUT) if variant.contains(ON_DEVICE) => {
-            let model = variant.replace(ON_DEVICE, "").replace(", ", " ");
-            format!("{model} on device")
+        (ExperimentId::Infer, names::RESIDENT_INPUT) if variant == names::MLP_ON_DEVICE => {
+            "mlp on device".to_owned()
+        }
+        (ExperimentId::Infer, names::RESIDENT_INPUT) if variant == names::MLP_LARGE_ON_DEVICE => {
+            "mlp large on device".to_owned()
+        }
+        (ExperimentId::Infer, names::RESIDENT_INPUT) if variant == names::UNET_ON_DEVICE => {
+            "unet on device".to_owned()
         }
         // The variants of launch are separate groups; the other series are the same in every
         // variant.
@@ -120,9 +125,6 @@ pub(crate) fn full_label(id: ExperimentId, variant: &str, name: &str, size: Opti
     }
 }
 
-/// The suffix of variants whose model is on the device before the timer starts.
-const ON_DEVICE: &str = ", model on the device";
-
 fn join(variant: &str, name: &str) -> String {
     if variant.is_empty() {
         name.to_owned()
@@ -169,7 +171,18 @@ pub(crate) fn short_name(name: &str) -> &str {
 
 /// The name of a stage in a chart whose title already names the experiment.
 pub(crate) fn stage_name(name: &str) -> &str {
-    short_name(name.strip_prefix("first inference: ").unwrap_or(name))
+    match name {
+        names::FIRST_KERNELS => "compile and load kernels",
+        names::FIRST_ALLOCATE => "allocate",
+        names::FIRST_COPY => "copy",
+        names::FIRST_COMPUTE => "compute",
+        names::FIRST_INITIALIZE => short_name(names::INITIALIZE),
+        names::FIRST_BUILD => "build the model",
+        names::FIRST_MOVE => "allocate and copy",
+        names::FIRST_FORWARD => "forward",
+        names::FIRST_TRACE => "trace, compile and run",
+        other => short_name(other),
+    }
 }
 
 #[cfg(test)]

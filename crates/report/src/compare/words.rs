@@ -85,6 +85,18 @@ fn digits(percent: f64) -> String {
 /// Formats the interval of a relative change: `26 to 28`. Only narrow intervals have a
 /// decimal, since they share a column.
 pub(super) fn percents(of: &Estimate) -> Option<String> {
+    percent_ends(of).map(|ends| joined(&ends, ""))
+}
+
+/// Joins the ends of an interval, which may be formatted alike: `26 to 28 ms`, `26 ms`.
+fn joined([low, high]: &[String; 2], unit: &str) -> String {
+    match low == high {
+        true => format!("{low}{unit}"),
+        false => format!("{low} to {high}{unit}"),
+    }
+}
+
+fn percent_ends(of: &Estimate) -> Option<[String; 2]> {
     let (low, high) = ends(of)?;
     let small = low.abs().max(high.abs()) * 100.0 < WHOLE;
     let decimals = usize::from(small && high - low < NEAR);
@@ -97,26 +109,25 @@ pub(super) fn percents(of: &Estimate) -> Option<String> {
             text => text,
         }
     };
-    Some(match (end(low), end(high)) {
-        (low, high) if low == high => low,
-        (low, high) => format!("{low} to {high}"),
-    })
+    Some([end(low), end(high)])
 }
 
 /// Formats the interval of a difference in one unit: `1.82 to 1.99 s`.
 pub(super) fn interval(of: &Estimate, unit: Unit) -> Option<String> {
+    interval_ends(of, unit).map(|(ends, name)| joined(&ends, &name))
+}
+
+/// The ends of an interval, and the unit that follows both.
+fn interval_ends(of: &Estimate, unit: Unit) -> Option<([String; 2], String)> {
     let (low, high) = ends(of)?;
     let (small, large) = (low.abs().min(high.abs()), low.abs().max(high.abs()));
     if low * high > 0.0 && too_wide(Some(small), Some(large)) {
         // In one unit, one of them would be unreadable.
-        return Some(format!("{} to {}", value(low, unit), value(high, unit)));
+        return Some(([value(low, unit), value(high, unit)], String::new()));
     }
     let (scale, name) = scale(low.abs().max(high.abs()), unit);
     let end = |value: f64| number(value / scale).replace('-', "−");
-    Some(match (end(low), end(high)) {
-        (low, high) if low == high => format!("{low}{name}"),
-        (low, high) => format!("{low} to {high}{name}"),
-    })
+    Some(([end(low), end(high)], name))
 }
 
 /// Both ends of the interval, if both are plausible numbers.
@@ -142,13 +153,19 @@ fn scale(most: f64, unit: Unit) -> (f64, String) {
 /// absolute change, `+3 (1 to 5)`.
 pub(super) fn change(quantity: &Quantity) -> String {
     let (change, ends) = match (&quantity.relative, &quantity.difference) {
-        (Some(part), _) => (percent(part.value), percents(part)),
-        (None, Some(by)) => (signed(by.value, quantity.unit), interval(by, quantity.unit)),
+        (Some(part), _) => {
+            let ends = percent_ends(part).map(|ends| (ends, String::new()));
+            (percent(part.value), ends)
+        }
+        (None, Some(by)) => (
+            signed(by.value, quantity.unit),
+            interval_ends(by, quantity.unit),
+        ),
         (None, None) => return String::new(),
     };
     match ends {
         // An interval that is a single number adds nothing to the change.
-        Some(ends) if ends.contains(" to ") => format!("{change} ({ends})"),
+        Some((ends, unit)) if ends[0] != ends[1] => format!("{change} ({})", joined(&ends, &unit)),
         _ => change,
     }
 }

@@ -8,7 +8,7 @@ use super::screen::Screen;
 use super::style::Style;
 use super::text::{clean, width};
 use crate::overview::{Row, Subject};
-use crate::units::{duration_parts, span};
+use crate::units::{duration_parts, span_ends};
 
 /// Shows the table of all subjects.
 pub(super) fn show(screen: &mut Screen, subjects: &[Subject]) {
@@ -52,11 +52,7 @@ fn cells(row: &Row) -> Cells {
             .filter(|ratio| ratio.is_finite()),
         interval: series
             .ratio
-            .and_then(|interval| span(interval.low, interval.high))
-            .and_then(|text| {
-                text.split_once('–')
-                    .map(|(a, b)| (a.to_owned(), b.to_owned()))
-            }),
+            .and_then(|interval| span_ends(interval.low, interval.high)),
         class: class(series, row.once()),
         consistent: matches!(series.consistency, None | Some(Consistency::Consistent)),
         once: row.once(),

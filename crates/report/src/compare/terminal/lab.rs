@@ -3,7 +3,7 @@
 use preheat_model::compare::{CompareReport, Quantity};
 
 use super::super::order::{series, sorted};
-use super::table::{Row, Table};
+use super::table::{Name, Row, Table};
 use crate::terminal::{Screen, Style, clean, width};
 
 /// The maximum number of changed quantities to show.
@@ -39,7 +39,7 @@ fn list(screen: &mut Screen, title: &str, quantities: &[&Quantity], most: usize,
     for of in subjects {
         let rows = shown.iter().filter(|quantity| subject(quantity) == of);
         let rows = rows.map(|quantity| {
-            let row = Row::new(label(quantity, names), quantity);
+            let row = Row::new(name(quantity, names), quantity);
             if quiet { row.without_verdict() } else { row }
         });
         screen.blank();
@@ -56,8 +56,8 @@ fn subject(quantity: &Quantity) -> &str {
     quantity.of.as_ref().map_or("", |of| &of.subject)
 }
 
-/// The label of a row: `first   train · mlp, iteration`, with the series aligned.
-fn label(quantity: &Quantity, names: usize) -> String {
+/// The name of a row: `first   train · mlp, iteration`, with the series aligned.
+fn name(quantity: &Quantity, names: usize) -> Name {
     let series = quantity.of.as_ref().map_or(String::new(), series);
-    format!("{:<names$}  {}", clean(&quantity.name), clean(&series))
+    Name::Series(format!("{:<names$}", clean(&quantity.name)), clean(&series))
 }

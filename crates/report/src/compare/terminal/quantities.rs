@@ -4,7 +4,7 @@ use preheat_model::compare::CompareReport;
 
 use super::super::order::{by_sides, only_in, reasons};
 use super::super::words::{correction, sentence, starred};
-use super::table::{Row, Table};
+use super::table::{Name, Row, Table};
 use crate::terminal::{Screen, Style, clean};
 
 /// Shows the table, then quantities of one side and the reasons why others are inconclusive.
@@ -15,7 +15,7 @@ pub(super) fn show(screen: &mut Screen, report: &CompareReport) {
     screen.blank();
     let (both, one_side) = by_sides(report);
     let rows = both.iter();
-    let rows = rows.map(|quantity| Row::new(clean(&quantity.name), quantity));
+    let rows = rows.map(|quantity| Row::new(Name::Quantity(clean(&quantity.name)), quantity));
     if !both.is_empty() {
         Table::new(rows.collect(), screen.terminal.width).show(screen, "");
     }

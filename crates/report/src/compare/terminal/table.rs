@@ -21,9 +21,39 @@ const SHORT_NAME: usize = 16;
 /// The minimum length of a name.
 const LEAST_NAME: usize = 8;
 
+/// The name of a row.
+pub(super) enum Name {
+    /// A quantity of a run, or a timed region.
+    Quantity(String),
+    /// A quantity of a lab series, and the series.
+    Series(String, String),
+}
+
+impl Name {
+    fn width(&self) -> usize {
+        match self {
+            Name::Quantity(name) => width(name),
+            Name::Series(quantity, series) => width(quantity) + 2 + width(series),
+        }
+    }
+
+    /// Truncates the name to `limit` columns. Series differ at their ends, so the middle of
+    /// the series is cut.
+    fn cut(&self, limit: usize) -> String {
+        match self {
+            Name::Quantity(name) => fit(name, limit),
+            Name::Series(quantity, series) if width(quantity) + 2 + LEAST_NAME <= limit => {
+                let series = middle(series, limit - width(quantity) - 2);
+                format!("{quantity}  {series}")
+            }
+            Name::Series(quantity, series) => fit(&format!("{quantity}  {series}"), limit),
+        }
+    }
+}
+
 /// A row before alignment.
 pub(super) struct Row {
-    name: String,
+    name: Name,
     base: String,
     new: String,
     change: String,
@@ -35,7 +65,7 @@ pub(super) struct Row {
 
 impl Row {
     /// Creates the row of a quantity.
-    pub fn new(name: String, quantity: &Quantity) -> Row {
+    pub fn new(name: Name, quantity: &Quantity) -> Row {
         let level = |level: &Option<Level>| match level {
             Some(level) => value(level.mean.value, quantity.unit),
             None => ABSENT.to_owned(),
@@ -91,7 +121,7 @@ impl Table {
         align(&mut rows, |row| &mut row.new);
         let widest = |of: &dyn Fn(&Row) -> usize| rows.iter().map(of).max().unwrap_or(0);
         let mut table = Table {
-            name: widest(&|row| width(&row.name)),
+            name: widest(&|row| row.name.width()),
             base: widest(&|row| width(&row.base)).max(4),
             new: widest(&|row| width(&row.new)).max(3),
             change: match widest(&|row| width(&row.change)) {
@@ -101,11 +131,14 @@ impl Table {
             relative: widest(&|row| width(&row.relative)),
             rows,
         };
-        let long = |row: &Row| !is_series(&row.name) && width(&row.name) > USUAL_NAME;
+        let long = |row: &Row| match &row.name {
+            Name::Quantity(name) => width(name) > USUAL_NAME,
+            Name::Series(..) => false,
+        };
         if table.total() > room && table.rows.iter().any(long) {
             let short = table.rows.iter().filter(|row| !long(row));
             table.name = short
-                .map(|row| width(&row.name))
+                .map(|row| row.name.width())
                 .max()
                 .unwrap_or(LEAST_NAME);
         }
@@ -184,15 +217,14 @@ impl Table {
         };
         let sign = if row.regressed { "✗ " } else { "  " };
         let sign = (style_of(row.of), sign.to_owned());
-        let above = !is_series(&row.name) && width(&row.name) > self.name;
-        let mut line = match above && self.name >= LEAST_NAME {
-            true => {
+        let mut line = match &row.name {
+            Name::Quantity(name) if width(name) > self.name && self.name >= LEAST_NAME => {
                 let room = screen.terminal.width.saturating_sub(2);
-                screen.line(vec![sign, (style, region(&row.name, room))]);
+                screen.line(vec![sign, (style, region(name, room))]);
                 vec![(style, " ".repeat(2 + self.name))]
             }
-            false => {
-                let name = cut(&row.name, self.name);
+            name => {
+                let name = name.cut(self.name);
                 vec![sign, (style, format!("{name:<0$}", self.name))]
             }
         };
@@ -210,11 +242,6 @@ impl Table {
         line.push((style_of(row.of), format!("  {}", row.verdict)));
         screen.line(line);
     }
-}
-
-/// Returns true for a quantity of a lab series: two spaces precede the series.
-fn is_series(name: &str) -> bool {
-    name.contains("  ")
 }
 
 /// Truncates the name of a region or a pair of them, `train.py:17–23 → warm.py:22–28`, to
@@ -240,18 +267,6 @@ fn region(name: &str, limit: usize) -> String {
     };
     let parts: Vec<String> = parts.iter().map(shorter).collect();
     fit(&parts.join(" → "), limit)
-}
-
-/// Truncates a name to `limit` columns. Series differ at their ends, so the middle of the
-/// series is cut.
-fn cut(name: &str, limit: usize) -> String {
-    match name.rsplit_once("  ") {
-        Some((quantity, series)) if width(quantity) + 2 + LEAST_NAME <= limit => {
-            let series = middle(series, limit - width(quantity) - 2);
-            format!("{quantity}  {series}")
-        }
-        _ => fit(name, limit),
-    }
 }
 
 fn gap(column: usize) -> usize {
@@ -291,9 +306,13 @@ mod tests {
 
     #[test]
     fn truncates_the_middle_of_a_series() {
-        let name = "first   launch · cache empty: long, no sync";
-        assert_eq!(cut(name, 60), name);
-        assert_eq!(cut(name, 30), "first   launch · ca…g, no sync");
-        assert_eq!(cut("peak device memory", 10), "peak devi…");
+        let name = Name::Series(
+            "first ".to_owned(),
+            "launch · cache empty: long, no sync".to_owned(),
+        );
+        assert_eq!(name.cut(60), "first   launch · cache empty: long, no sync");
+        assert_eq!(name.cut(30), "first   launch · ca…g, no sync");
+        let name = Name::Quantity("peak device memory".to_owned());
+        assert_eq!(name.cut(10), "peak devi…");
     }
 }

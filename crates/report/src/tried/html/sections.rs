@@ -72,13 +72,9 @@ fn headline(report: &TriedReport) -> String {
 pub(super) fn remedies(page: &mut TriedPage) {
     let report = page.report;
     let beside = report.remedies.iter().any(|of| of.with_others.is_some());
-    let head = [
-        "remedy",
-        "predicted",
-        "alone",
-        "added to the others",
-        "kept",
-    ];
+    let mut head = vec!["remedy", "predicted", "alone"];
+    head.extend(beside.then_some("added to the others"));
+    head.push("kept");
     let cell = |text: &str| format!("<td class=\"n\">{}</td>", escape(text));
     let rows: String = (report.remedies.iter())
         .map(|of| {
@@ -105,7 +101,6 @@ pub(super) fn remedies(page: &mut TriedPage) {
         return;
     }
     let heads: String = (head.iter())
-        .filter(|name| beside || !name.starts_with("added"))
         .map(|name| {
             let class = match *name {
                 "remedy" | "kept" => "",
