@@ -179,7 +179,7 @@ fn the_workflows_in_the_guide_and_the_action_are_valid() {
         assert!(asked.status.success(), "{said}\n{text}");
     }
     for words in [
-        "uses: OWNER/preheat@",
+        concat!("@v", env!("CARGO_PKG_VERSION")),
         "preheat run --starts 5",
         "preheat check rec --github --junit",
     ] {
