@@ -67,13 +67,13 @@ fn every_command_in_the_tutorial_works_in_a_clone() {
     let text = fs::read_to_string(root().join("docs/tutorial.md")).expect("the tutorial");
     let commands = commands(&text);
     assert!(commands.len() >= 5, "{commands:?}");
-    execute(&commands, &python, &[("BATCH", "1"), ("ITERATIONS", "4")]);
+    execute(&commands, &python, &[("ITERATIONS", "4")]);
 }
 
 /// The tutorial quotes the report of a kept recording; a line with only `…` stands for others.
 #[test]
 fn the_output_in_the_tutorial_is_real() {
-    let kept = "docs/results/h200/resnet50-infer.json";
+    let kept = "docs/results/h200/linear.json";
     let said = run(support::preheat()
         .args(["report", kept])
         .env("COLUMNS", "80")
@@ -201,6 +201,30 @@ fn every_cause_has_a_page() {
             assert!(text.contains(part), "{}: {part:?}", page.display());
         }
         assert!(contents.contains(&format!("causes/{slug}.md")), "{slug}");
+    }
+}
+
+/// A page that is not in the table of contents is hard to find.
+#[test]
+fn every_page_is_in_the_contents_of_the_site() {
+    let contents = fs::read_to_string(root().join("mkdocs.yml")).expect("mkdocs.yml");
+    let (_, listed) = contents
+        .split_once("\nnav:\n")
+        .expect("a table of contents");
+    let listed: HashSet<&str> = (listed.lines())
+        .filter_map(|line| line.trim_start_matches([' ', '-']).split(": ").last())
+        .collect();
+    let docs = root().join("docs");
+    let mut pages = Vec::new();
+    documents(&docs, &mut pages);
+    assert!(pages.len() > 40, "{pages:?}");
+    for page in &pages {
+        let page = page.strip_prefix(&docs).expect("below docs");
+        assert!(
+            listed.contains(page.to_str().expect("a name")),
+            "{} is not in the nav of mkdocs.yml",
+            page.display()
+        );
     }
 }
 
