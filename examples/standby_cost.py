@@ -14,9 +14,12 @@ round. `--seconds` begins no more rounds after that time.
 
 `--beside` measures instead what preparing costs another program that uses the GPU: a ResNet-50
 training runs while standbys of the programs are prepared, one after the other.
+
+`--at-once N` measures instead N standbys of each form: prepared in one call, used at the same time.
 """
 
 import argparse
+import concurrent.futures
 import json
 import os
 import random
@@ -248,8 +251,9 @@ class Program:
         result["said"] = [line for line in done.stderr.splitlines() if line.startswith("preheat")]
         return result
 
-    def prepare(self, form):
-        words = [PREHEAT, "start", "--prepare", f"--standby={form}", "--", sys.executable]
+    def prepare(self, form, count=1):
+        words = [PREHEAT, "start", "--prepare", f"--standby={form}"]
+        words += ["--standby-count", str(count), "--", sys.executable]
         began = time.monotonic()
         done = subprocess.run(
             [*words, self.path], capture_output=True, text=True, env=self.environment
@@ -346,6 +350,45 @@ def measure_beside(programs):
     return result
 
 
+def device_memory():
+    """MiB in use on each card, by all processes."""
+    asked = ["nvidia-smi", "--query-gpu=memory.used", "--format=csv,noheader,nounits"]
+    done = subprocess.run(asked, capture_output=True, text=True, check=True)
+    return [int(line) for line in done.stdout.split()]
+
+
+def listed(directory):
+    done = subprocess.run([PREHEAT, "start", "--list", "-v"], capture_output=True, text=True)
+    return done.stdout.replace(directory, "")
+
+
+def measure_at_once(program, count):
+    """`count` standbys of each form: the preparation, the memory they hold, and their starts."""
+    directory = os.path.dirname(program.path)
+    result = {"memory_before": device_memory(), "plain": program.start("plain")}
+    program.start("hot")
+    program.prepare("hot")
+    for form in program.forms:
+        # The standbys of the previous form would hold memory too.
+        subprocess.run([PREHEAT, "start", "--stop"], check=True)
+        took = program.prepare(form, count)
+        held = {"memory": device_memory(), "listed": listed(directory)}
+        with concurrent.futures.ThreadPoolExecutor(count) as pool:
+            starts = list(pool.map(lambda _: program.start(form), range(count)))
+        served = sum(f"the {form} standby" in " ".join(each["said"]) for each in starts)
+        hashes = {each["hash"] for each in (result["plain"], *starts)}
+        result[form] = {"prepared_after": took, **held, "served": served, "starts": starts}
+        slowest = max(each["time_to_first"] for each in starts)
+        print(f"{program.name}, {form}: {count} prepared in {took:.1f} s, {served} used at once,")
+        print(f"  the slowest after {slowest:.3f} s, MiB on the cards {held['memory']}, {hashes}")
+    return result
+
+
+def save(result, path):
+    with open(path, "w") as file:
+        json.dump(result, file, indent=1)
+
+
 def main():
     began = time.monotonic()
     parser = argparse.ArgumentParser()
@@ -355,6 +398,7 @@ def main():
     parser.add_argument("--alternate", action="store_true")
     parser.add_argument("--no-cache", action="store_true")
     parser.add_argument("--beside", action="store_true")
+    parser.add_argument("--at-once", type=int, metavar="N")
     parser.add_argument("--output", default="standby.json")
     asked = parser.parse_args()
     result = {"command": " ".join(["python3", *sys.argv]), "programs": {}}
@@ -362,26 +406,29 @@ def main():
         programs = [Program(name, directory, asked.no_cache) for name in asked.programs]
         if asked.beside:
             result["beside"] = measure_beside(programs)
-            with open(asked.output, "w") as file:
-                json.dump(result, file, indent=1)
             subprocess.run([PREHEAT, "start", "--stop"], check=True)
-            return
+            return save(result, asked.output)
+        if asked.at_once:
+            for program in programs:
+                result["programs"][program.name] = measure_at_once(program, asked.at_once)
+                save(result, asked.output)
+            subprocess.run([PREHEAT, "start", "--stop"], check=True)
+            result["memory_after"] = device_memory()
+            return save(result, asked.output)
         threads = [threading.Thread(target=program.learn) for program in programs]
         for thread in threads:
             thread.start()
         for thread in threads:
             thread.join()
         result["prepared_after"] = time.monotonic() - began
-        listed = subprocess.run([PREHEAT, "start", "--list", "-v"], capture_output=True, text=True)
-        result["listed"] = listed.stdout.replace(directory, "")
+        result["listed"] = listed(directory)
         for number in range(asked.starts):
             for program in programs:
                 if not program.failed and time.monotonic() - began < asked.seconds:
                     program.round(number, asked.alternate)
             # After each round, in case there is no time for the next.
             result["programs"] = {program.name: program.result() for program in programs}
-            with open(asked.output, "w") as file:
-                json.dump(result, file, indent=1)
+            save(result, asked.output)
         for program in programs:
             program.report()
     subprocess.run([PREHEAT, "start", "--stop"], check=True)
