@@ -132,7 +132,7 @@ fn recordings() {
     refused(&said, "cannot read /no/such/recording");
     let lab = six().replace(
         "tests/recordings/linear.json",
-        "../../docs/results/h200/lab.json",
+        "../../docs/results/h200/lab-no-bytecode.json",
     );
     let said = run(preheat().args(["check", &lab, "--first", "1s"]));
     refused(&said, "is a lab result, but budgets are for programs");

@@ -11,7 +11,7 @@ mod support;
 use support::{Directory, compare, compared, preheat, run, unpack};
 
 fn lab() -> PathBuf {
-    Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs/results/h200/lab.json")
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs/results/h200/lab-no-bytecode.json")
 }
 
 #[test]

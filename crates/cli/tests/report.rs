@@ -22,7 +22,7 @@ fn kept(name: &str) -> PathBuf {
 fn h200_results_are_unchanged() {
     let directory = Directory::new();
     let again = directory.join("again.json");
-    let file = kept("h200/lab.json");
+    let file = kept("h200/lab-no-bytecode.json");
     let said = run(preheat().arg("report").arg(&file).arg("--json").arg(&again));
     assert_eq!(said.code, Some(0), "{}", said.err);
     let (mut before, after) = (support::report(&file), support::report(&again));
@@ -42,7 +42,7 @@ fn h200_results_are_unchanged() {
 
 #[test]
 fn the_h200_confirms_what_started_the_project() {
-    let report = support::report(&kept("h200/lab.json"));
+    let report = support::report(&kept("h200/lab-no-bytecode.json"));
     let verdict = |id: u8| {
         report
             .claims
@@ -170,7 +170,7 @@ fn rejects_files_that_are_not_results() {
 fn times_out_of_range_are_rejected() {
     let directory = Directory::new();
     let file = directory.join("lab.json");
-    let mut report = support::report(&kept("h200/lab.json"));
+    let mut report = support::report(&kept("h200/lab-no-bytecode.json"));
     report.experiments[1].series[0].iterations[0][0] = -1.0;
     fs::write(
         &file,
@@ -190,7 +190,7 @@ fn times_out_of_range_are_rejected() {
 fn a_truncated_result_never_panics() {
     let directory = Directory::new();
     let file = directory.join("lab.json");
-    let whole = fs::read(kept("h200/lab.json")).expect("the file is there");
+    let whole = fs::read(kept("h200/lab-no-bytecode.json")).expect("the file is there");
     for share in [1, 3, 50, 90, 99] {
         fs::write(&file, &whole[..whole.len() * share / 100]).expect("it is written");
         let said = run(preheat().arg("report").arg(&file));

@@ -14,7 +14,7 @@ use crate::units;
 
 const ID: &str = "allocator";
 
-// Measured on an H200: docs/results/h200/lab.json, experiment `alloc`.
+// Measured on an H200: docs/results/h200/lab-no-bytecode.json, experiment `alloc`.
 
 /// The first allocation in a context: 134 µs for 4 KiB; later ones take 45 µs.
 const ALLOCATE: f64 = 130e-6;

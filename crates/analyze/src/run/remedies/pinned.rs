@@ -15,7 +15,7 @@ use super::{Case, Suggestion, length, remedy};
 use crate::stats::median;
 use crate::units;
 
-// Measured on an H200 with PCIe 5 ×16: docs/results/h200/lab.json, experiment `transfer`.
+// Measured on an H200 with PCIe 5 ×16: docs/results/h200/lab-no-bytecode.json, experiment `transfer`.
 
 /// The fixed cost of a copy from page-locked memory: 8 µs for 4 KiB, 11 µs for 64 KiB.
 const COPY: f64 = 10e-6;
