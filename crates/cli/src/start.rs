@@ -22,7 +22,7 @@ use crate::exit::{FAILED, Usage, complain};
 use crate::output::print;
 
 /// The default time limit for creating a warm parent with --prepare.
-const PREPARATION: Duration = Duration::from_secs(120);
+const PREPARATION: Duration = Duration::from_secs(600);
 
 pub fn run(arguments: &StartArguments) -> Result<ExitCode> {
     if arguments.contradicts_itself() {

@@ -7,7 +7,7 @@ use std::time::{Duration, Instant};
 use crate::{Form, Running, RunningStandby};
 
 /// The longest wait for standbys, and the polling interval.
-const READY_WITHIN: Duration = Duration::from_secs(120);
+const READY_WITHIN: Duration = Duration::from_secs(600);
 const POLL_EVERY: Duration = Duration::from_millis(50);
 
 /// A guard that stops the warm parents created since [`Made::since`].

@@ -66,18 +66,21 @@ pub(crate) struct Ahead {
 }
 
 /// Modules that change how others are imported or behave: their position in the order of
-/// imports matters. The one of pytest is loaded when it runs tests, rather than when a library
-/// imports it.
+/// imports matters. The one of pytest is loaded when it runs tests, and the one of coverage when it
+/// runs a program, rather than when a library imports them.
 const BENDERS: [&str; 8] = [
     "gevent",
     "eventlet",
     "_pytest.helpconfig",
     "pydevd",
     "debugpy",
-    "coverage",
+    "coverage.cmdline",
     "ddtrace",
     "typeguard",
 ];
+
+/// Variables with which coverage measures any Python process.
+const COVERAGE: [&str; 2] = ["COVERAGE_PROCESS_START", "COVERAGE_PROCESS_CONFIG"];
 
 /// Prefixes of variables that numerical libraries read in native code when they are loaded.
 pub(crate) const LIBRARIES: [&str; 13] = [
@@ -167,12 +170,11 @@ impl Learned {
         }
         let Own { files, absent } = self.own(main);
         let own: Vec<PathBuf> = files.into_iter().collect();
-        let mut sets = BTreeSet::new();
-        match main {
-            Main::Code(code) => words(code.as_bytes(), &mut sets),
-            Main::Input(content) => words(content, &mut sets),
-            Main::Script(_) | Main::Module(_) => {}
+        if self.is_measured(main, &own) {
+            return Err(Reason::ChangesModules("coverage".to_owned()));
         }
+        let mut sets = BTreeSet::new();
+        words(text_of(main), &mut sets);
         for path in &own {
             sets.append(&mut words_of(path));
         }
@@ -194,6 +196,20 @@ impl Learned {
             main: self.main.clone(),
             facts: self.facts.clone(),
         })
+    }
+
+    /// Returns true if coverage was loaded and may have measured the program: by a variable, or
+    /// because the program's own files mention it. Libraries such as Numba import coverage only to
+    /// find out whether it is measuring.
+    fn is_measured(&self, main: &Main, own: &[PathBuf]) -> bool {
+        const NAME: &[u8] = b"coverage";
+        let mentions = |text: &[u8]| text.windows(NAME.len()).any(|word| word == NAME);
+        self.modules.iter().any(|module| module.name == NAME)
+            && (COVERAGE.iter().any(|name| std::env::var_os(name).is_some())
+                || mentions(text_of(main))
+                || own
+                    .iter()
+                    .any(|path| fs::read(path).map_or(true, |text| mentions(&text))))
     }
 
     /// Files that changed at least twice: a file that changed once may have been edited.
@@ -220,11 +236,6 @@ impl Learned {
             _ => None,
         };
         let script = script.and_then(|path| std::path::absolute(path).ok());
-        let text = match main {
-            Main::Code(code) => code.as_bytes(),
-            Main::Input(content) => content,
-            Main::Script(_) | Main::Module(_) => b"",
-        };
         let modules = self.modules.iter().map(|module| &module.origin[..]);
         let seen: Vec<PathBuf> = modules
             .filter(|origin| origin.starts_with(b"/") && !self.is_installed(origin))
@@ -232,7 +243,7 @@ impl Learned {
             .chain(self.main.clone())
             .chain(script)
             .collect();
-        own::reachable(seen, text, &self.directories(main))
+        own::reachable(seen, text_of(main), &self.directories(main))
     }
 
     /// The directories in which the program's own modules are searched for: those on `sys.path`
@@ -304,6 +315,15 @@ pub(crate) fn words_of(path: &Path) -> BTreeSet<Vec<u8>> {
     let mut found = BTreeSet::new();
     words(&fs::read(path).unwrap_or_default(), &mut found);
     found
+}
+
+/// The text of a program that is not a file.
+fn text_of(main: &Main) -> &[u8] {
+    match main {
+        Main::Code(code) => code.as_bytes(),
+        Main::Input(content) => content,
+        Main::Script(_) | Main::Module(_) => b"",
+    }
 }
 
 /// Finds words that look like names of variables.
@@ -395,6 +415,18 @@ mod tests {
                 .to_string()
                 .contains("gevent")
         );
+    }
+
+    #[test]
+    fn coverage_prevents_a_parent_only_where_it_measures_the_program() {
+        let loaded = ["module", "coverage", "/lib/coverage/__init__.py", ""];
+        let root = ["root", "/lib", "", ""];
+        let with = learned(&[root, loaded]);
+        assert!(with.ahead(&code("import numba")).is_ok());
+        let why = with.ahead(&code("import coverage")).expect_err("it cannot");
+        assert!(why.to_string().contains("coverage"), "{why}");
+        let runs = ["module", "coverage.cmdline", "/lib/coverage/cmdline.py", ""];
+        assert!(learned(&[root, loaded, runs]).ahead(&code("")).is_err());
     }
 
     #[test]
