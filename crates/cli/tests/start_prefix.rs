@@ -316,6 +316,33 @@ second = Ring('in a variable', False)
 }
 
 /// Each of these must happen in every start, so the lines before it are all that runs ahead.
+/// The parent waits in the import, whose module is hidden: a child must not import it again.
+#[test]
+fn the_first_lines_end_in_an_import() {
+    for module in ["numpy", "torch"] {
+        let Some(python) = python_with(module) else {
+            continue;
+        };
+        let warm = Warm::with(python).expect("a directory");
+        let program = format!(
+            "import sys
+sys.path.append('more')
+import csv, fractions
+import {module}
+print(sys.argv[1:], list(sys.modules), {module}.__name__)
+"
+        );
+        write(&warm, "program.py", &program);
+        let python = warm.python.to_str().expect("its path is text").to_owned();
+        runs_up_to(
+            &warm,
+            &[&python, "program.py"],
+            "program.py:4, which reads the arguments",
+            &as_is,
+        );
+    }
+}
+
 #[test]
 fn acts_end_the_first_lines() {
     let Some((warm, _)) = Warm::with_package("numpy", "") else {

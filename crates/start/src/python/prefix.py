@@ -85,6 +85,8 @@ class Hook:
         self.count, self.code, self.line = 0, None, 0
         # The frame of the script, and that of an installed module while it is imported.
         self.main = self.library = None
+        # The frame of an installed function that the program's code calls at a boundary.
+        self.entered = None
         # Top-level names of modules that were searched for.
         self.names = set()
         self.environment = dict(os.environ._data)
@@ -140,7 +142,9 @@ class Hook:
         elif not is_stand_in(frame):
             caller = frame.f_back
             if caller and self.files.kind(caller.f_code.co_filename) == "own":
+                self.entered = frame
                 self.boundary(caller)
+                self.entered = None
 
     def changed(self):
         """Variables that were set or removed."""
@@ -473,7 +477,7 @@ def run(plan, tracer, end, arrived):
             tracer.say("ours")
             sys.setprofile(None)
             last = arrived(hook if place(frame) == end.where else None)
-            hook.main = hook.code = None
+            hook.main = hook.code = hook.entered = None
             last()
 
     def ends():

@@ -208,7 +208,10 @@ class Making:
         except BaseException as error:
             fail(self.plan, error)
 
+        entered = hook.entered
+
         def last():
+            self.plan.hidden.enter(entered)
             write_error(held)
             go_on()
             self.collector.resume()
