@@ -1,8 +1,8 @@
 """The results of `preheat run`, typed.
 
 The fields are those of the document ``preheat.run/2`` (docs/run-json.md): seconds, bytes and
-bare ratios. Unknown values are ``None``. Fields that a later version adds are kept in
-``Report.document`` only.
+bare ratios. Names that Python reserves have an underscore: ``class_``, ``from_``. Unknown values
+are ``None``. Fields that a later version adds are kept in ``Report.document`` only.
 """
 
 import json
@@ -78,6 +78,18 @@ class Settings:
 
 
 @dataclass(frozen=True)
+class Origin:
+    """Where an item comes from; its ``kind`` determines which fields it has."""
+
+    kind: str
+    module: Optional[str] = None
+    line: Optional[str] = None
+    package: Optional[str] = None
+    name: Optional[str] = None
+    compiler: Optional[str] = None
+
+
+@dataclass(frozen=True)
 class Item:
     """A module, library, kernel or call behind a cause."""
 
@@ -88,6 +100,21 @@ class Item:
     count: int
     bytes: Optional[int] = None
     waiting: Optional[float] = None
+    origin: Optional[Origin] = None
+
+
+@dataclass(frozen=True)
+class Function:
+    """A sampled function of the program's own CPU time."""
+
+    function: str
+    seconds: float
+    share: float
+    samples: int
+    file: Optional[str] = None
+    line: Optional[int] = None
+    library: Optional[str] = None
+    symbol: Optional[str] = None
 
 
 @dataclass(frozen=True)
@@ -100,6 +127,7 @@ class Cause:
     device_bytes: Optional[int] = None
     items: Tuple[Item, ...] = ()
     items_in_all: int = 0
+    functions: Tuple[Function, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -108,6 +136,32 @@ class CauseSeconds:
 
     cause: str
     seconds: float
+
+
+@dataclass(frozen=True)
+class Around:
+    """The time of a region before and after the first iteration that it contains."""
+
+    seconds: float
+    causes: Tuple[CauseSeconds, ...]
+
+
+@dataclass(frozen=True)
+class Repeats:
+    """The earlier region with the same code."""
+
+    first: str
+    position: int
+    ratio: Optional[Interval] = None
+
+
+@dataclass(frozen=True)
+class Unfinished:
+    """Device work that a region did not wait for."""
+
+    launches: int
+    seconds: Optional[float] = None
+    then: Optional[str] = None
 
 
 @dataclass(frozen=True)
@@ -124,6 +178,17 @@ class Region:
     file: Optional[str] = None
     function: Optional[str] = None
     clock: Optional[str] = None
+    from_: Optional[int] = None
+    to: Optional[int] = None
+    second_causes: Tuple[CauseSeconds, ...] = ()
+    unfinished: Optional[Unfinished] = None
+    around: Optional[Around] = None
+    repeats: Optional[Repeats] = None
+    helper: Optional[str] = None
+    iterates: bool = False
+    paired_by_order: bool = False
+    firsts: Tuple[Optional[float], ...] = ()
+    code: Optional[int] = None
 
 
 @dataclass(frozen=True)
@@ -166,6 +231,16 @@ class HostPart:
     use: str
     bytes: int
     items: Tuple[HostItem, ...]
+    items_in_all: int = 0
+
+
+@dataclass(frozen=True)
+class HostProcess:
+    """A process and its memory."""
+
+    process: int
+    name: str
+    bytes: int
 
 
 @dataclass(frozen=True)
@@ -175,6 +250,7 @@ class HostBytes:
     time: float
     total: int
     parts: Tuple[HostPart, ...]
+    processes: Tuple[HostProcess, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -232,6 +308,15 @@ class Remedy:
 
 
 @dataclass(frozen=True)
+class Evicted:
+    """The files that were evicted from the page cache before a start, in bytes."""
+
+    files: int
+    cached: int
+    left: int
+
+
+@dataclass(frozen=True)
 class Start:
     """One start of the command."""
 
@@ -245,6 +330,25 @@ class Start:
     iterations: Tuple[float, ...] = ()
     peak_device: Optional[int] = None
     damaged: bool = False
+    evicted: Optional[Evicted] = None
+
+
+@dataclass(frozen=True)
+class FirstBegin:
+    """The evidence for the begin of the first iteration, if lines of output end iterations."""
+
+    known: bool
+    silent: int
+
+
+@dataclass(frozen=True)
+class Thread:
+    """Another thread that iterates."""
+
+    process: int
+    name: str
+    iterations: int
+    time_to_first: float
 
 
 @dataclass(frozen=True)
@@ -286,6 +390,15 @@ class Report:
     ladder: Tuple[TemperatureResult, ...] = ()
     remedies: Tuple[Remedy, ...] = ()
     notes: Tuple[str, ...] = ()
+    #: The version of preheat that recorded.
+    preheat: str = ""
+    #: Variables that affect a cold start and were set, each with its value.
+    environment: Tuple[Tuple[str, str], ...] = ()
+    unit: Optional[str] = None
+    first_to_second: Optional[Interval] = None
+    second_excess: Tuple[CauseSeconds, ...] = ()
+    first_begin: Optional[FirstBegin] = None
+    other_threads: Tuple[Thread, ...] = ()
     #: The whole document, with every field.
     document: Mapping[str, Any] = field(default_factory=dict, repr=False, compare=False)
     #: The directory of the recording; ``None`` if it was not kept.
@@ -300,8 +413,7 @@ class Report:
         schema = document.get("schema") if isinstance(document, dict) else None
         if schema not in (SCHEMA, _OLDER):
             raise ValueError(f"expected a document {SCHEMA}, found {schema!r}")
-        values = {**document, "class_": document.get("class"), "document": document}
-        return _parse(cls, values)
+        return _parse(cls, {**document, "document": document})
 
     @classmethod
     def load(cls, path: "Union[str, os.PathLike[str]]") -> "Report":
@@ -340,8 +452,9 @@ def _parse(cls: Type[_T], values: Mapping[str, Any]) -> _T:
         values = {**values, "estimate": values["median"]}
     found = {}
     for each in fields(cls):  # type: ignore[arg-type]
-        if each.name in values:
-            found[each.name] = _convert(hints[each.name], values[each.name])
+        name = each.name.rstrip("_")
+        if name in values:
+            found[each.name] = _convert(hints[each.name], values[name])
     try:
         return cls(**found)
     except TypeError as error:

@@ -1,10 +1,12 @@
 """`preheat.run`, `preheat.start` and `python -m preheat`."""
 
+import dataclasses
 import inspect
 import json
 import os
 import subprocess
 import sys
+import typing
 from dataclasses import FrozenInstanceError
 from pathlib import Path
 
@@ -34,20 +36,41 @@ def test_results_are_typed():
         report.iteration = "other"
 
 
-def test_every_field_of_a_result_is_in_the_document():
-    """A name that does not occur in the schema would always have its default."""
-    import dataclasses
+def test_results_have_every_field_of_the_schema():
+    schema = json.loads((ROOT / "docs/schema/preheat.run-2.schema.json").read_text())
 
-    report = preheat.run([sys.executable, "-c", "pass"], starts=1)
-    ours = {"document", "recording", "stderr", "class_"}
-    names = {field.name for field in dataclasses.fields(report)} - ours
-    assert names <= set(report.document)
-    assert {field.name for field in dataclasses.fields(report.starts[0])} <= set(
-        report.document["starts"][0]
-    )
-    assert {field.name for field in dataclasses.fields(report.memory)} <= set(
-        report.document["memory"]
-    )
+    def inner(part):
+        """The object that a part of the schema refers to, holds as a list, or can be."""
+        if "$ref" in part:
+            return inner(schema["$defs"][part["$ref"].rpartition("/")[2]])
+        if "anyOf" in part:
+            return inner(next(each for each in part["anyOf"] if each.get("type") != "null"))
+        return inner(part["items"]) if isinstance(part.get("items"), dict) else part
+
+    def compare(cls, part, ours=()):
+        names = {field.name.rstrip("_") for field in dataclasses.fields(cls)} - set(ours)
+        assert names == set(part["properties"]) - {"schema"}, cls
+        for name, hint in typing.get_type_hints(cls).items():
+            while not dataclasses.is_dataclass(hint) and typing.get_args(hint):
+                hint = typing.get_args(hint)[0]
+            if dataclasses.is_dataclass(hint):
+                seen.add(hint)
+                compare(hint, inner(part["properties"][name.rstrip("_")]))
+
+    seen = {preheat.Report}
+    compare(preheat.Report, schema, ours={"document", "recording", "stderr"})
+    # Every type has a name in the package.
+    assert all(getattr(preheat, cls.__name__) is cls for cls in seen) and len(seen) > 20
+
+
+def test_reserved_names_have_an_underscore(tmp_path):
+    script = tmp_path / "program.py"
+    script.write_text("import time\nbegin = time.time()\nsum(range(9))\nprint(time.time() - begin)\n")
+    report = preheat.run([sys.executable, script], starts=1)
+    (region,) = report.regions
+    assert (region.from_, region.to) == (2, 4)
+    assert report.class_ == report.document["class"]
+    assert report.environment == tuple(map(tuple, report.document["environment"]))
 
 
 def test_a_recording_is_kept_where_it_is_wanted(tmp_path):
