@@ -3,7 +3,8 @@
 use preheat_analyze::compare::Settings;
 use preheat_analyze::lab;
 use preheat_model::Machine;
-use preheat_model::compare::{CompareKind, CompareReport, Quantity, Verdict};
+use preheat_model::Quantity;
+use preheat_model::compare::{CompareKind, CompareReport, QuantityChange, Verdict};
 use preheat_model::lab::{
     ExperimentId, LabReport, Measured, MeasuredDevice, Outcome, Sample, SampleKind, Start, Subject,
     Unit,
@@ -115,7 +116,7 @@ fn ungated_ratios_do_not_reduce_the_significance_of_others() {
     let (base, new) = (lab(0.1), lab(0.104));
     let report = compared(&base, &new);
     assert_eq!(report.quantities.len(), 60);
-    let least = |report: &CompareReport, of: fn(&Quantity) -> bool| {
+    let least = |report: &CompareReport, of: fn(&QuantityChange) -> bool| {
         let all = report.quantities.iter().filter(|quantity| of(quantity));
         let least = all.min_by(|a, b| a.p.partial_cmp(&b.p).unwrap());
         let least = least.expect("there are some");
@@ -123,10 +124,10 @@ fn ungated_ratios_do_not_reduce_the_significance_of_others() {
     };
     // The smallest p-value is multiplied by the size of its family.
     let times = |(p, adjusted): (f64, f64)| (adjusted / p).round();
-    assert_eq!(times(least(&report, |q| q.id != "ratio")), 40.0);
-    assert_eq!(times(least(&report, |q| q.id == "ratio")), 20.0);
+    assert_eq!(times(least(&report, |q| q.id.id() != "ratio")), 40.0);
+    assert_eq!(times(least(&report, |q| q.id.id() == "ratio")), 20.0);
     let mut settings = Settings::new(CompareKind::Lab, "0");
-    settings.gate.push("ratio".to_owned());
+    settings.gate.push(Quantity::Ratio.into());
     let gated = compared_with(&base, &new, &settings);
     assert_eq!(times(least(&gated, |_| true)), 60.0);
 }
@@ -136,9 +137,9 @@ fn a_gate_on_an_unmeasured_quantity_is_inconclusive() {
     let (base, new) = (counts(10, 1.0), counts(10, 1.0));
     let mut settings = Settings::new(CompareKind::Lab, "0");
     assert!(!compared_with(&base, &new, &settings).inconclusive);
-    settings.gate = vec!["first".to_owned()];
+    settings.gate = vec![Quantity::First.into()];
     assert!(!compared_with(&base, &new, &settings).inconclusive);
-    settings.gate = vec!["device-memory".to_owned()];
+    settings.gate = vec![Quantity::DeviceMemory.into()];
     let report = compared_with(&base, &new, &settings);
     assert!(report.inconclusive && !report.regressed);
     assert!(report.notes[0].starts_with("device-memory is gated"));

@@ -3,7 +3,8 @@
 mod simulated;
 
 use preheat_analyze::compare::{RunInput, Settings, compare_runs};
-use preheat_model::compare::{Change, CompareKind, CompareReport, Verdict};
+use preheat_model::Quantity;
+use preheat_model::compare::{Change, CompareKind, CompareReport, Compared, Verdict};
 use preheat_model::run::trace::Clock;
 use preheat_model::run::{
     Behind, Cause, CauseSeconds, Item, IterationUnit, Module, RegionReport, RunReport, Temperature,
@@ -68,7 +69,10 @@ fn compared_with(
 }
 
 fn verdict(report: &CompareReport, id: &str) -> Verdict {
-    let found = report.quantities.iter().find(|quantity| quantity.id == id);
+    let found = report
+        .quantities
+        .iter()
+        .find(|quantity| quantity.id.id() == id);
     found.expect("it is there").verdict
 }
 
@@ -85,7 +89,10 @@ fn the_headline_names_the_planted_import() {
     ]);
     let report = compared((&base, &before), (&new, &after));
     assert_eq!(report.headline.text, "+1.9 s: Python imports, sympy is new");
-    assert_eq!(report.headline.quantity.as_deref(), Some("time-to-first"));
+    assert_eq!(
+        report.headline.quantity.map(|of| of.id()),
+        Some("time-to-first")
+    );
     assert_eq!(report.headline.cause, Some(Cause::PythonImports));
     assert_eq!(report.headline.items, ["sympy"]);
     assert_eq!((report.verdict, report.regressed), (Verdict::Slower, true));
@@ -162,7 +169,7 @@ fn iterations_of_different_kinds_cannot_fail() {
         assert_eq!(report.regressed, fails, "{of_base} against {of_new}");
         for id in ["first", "steady", "ratio", "warmup", "excess"] {
             let mut of = report.quantities.iter();
-            assert_eq!(of.any(|quantity| quantity.id == id), fails, "{id}");
+            assert_eq!(of.any(|quantity| quantity.id.id() == id), fails, "{id}");
         }
         let mentions = |note: &String| note.contains(of_base) && note.contains(of_new);
         assert_eq!(report.notes.iter().any(mentions), of_base != of_new);
@@ -187,10 +194,10 @@ fn a_slower_first_iteration_is_reported_where_the_time_to_first_hides_it() {
     assert!(report.regressed);
     // The gate contains only the requested quantities.
     let mut settings = Settings::new(CompareKind::Runs, "0");
-    settings.gate = vec!["steady".to_owned()];
+    settings.gate = vec![Quantity::Steady.into()];
     let steady = compared_with((&base, &nothing), (&new, &nothing), &settings);
     assert!(!steady.regressed);
-    settings.gate = vec!["first".to_owned()];
+    settings.gate = vec![Quantity::First.into()];
     settings.floors.seconds = 0.2;
     let floored = compared_with((&base, &nothing), (&new, &nothing), &settings);
     assert_eq!(verdict(&floored, "first"), Verdict::Slower);
@@ -294,7 +301,10 @@ fn a_change_that_is_significant_alone_has_its_direction() {
 
 fn gated(ids: &[&str]) -> Settings {
     let mut settings = Settings::new(CompareKind::Runs, "0");
-    settings.gate = ids.iter().map(|id| (*id).to_owned()).collect();
+    let all = Quantity::ALL.map(Compared::Quantity);
+    let gated = |of: &Compared| ids.contains(&of.id());
+    settings.gate = all.into_iter().filter(gated).collect();
+    assert_eq!(settings.gate.len(), ids.len());
     settings
 }
 
@@ -350,7 +360,9 @@ fn a_start_without_a_steady_state_counts_in_first() {
     let report = compared((&base, &nothing), (&new, &nothing));
     let level = |id: &str| {
         let mut all = report.quantities.iter();
-        let found = all.find(|quantity| quantity.id == id).expect("it is there");
+        let found = all
+            .find(|quantity| quantity.id.id() == id)
+            .expect("it is there");
         found.new.clone().expect("new has it")
     };
     let (first, steady, ratio) = (level("first"), level("steady"), level("ratio"));
@@ -365,7 +377,11 @@ fn a_start_without_a_steady_state_counts_in_first() {
         start.iterations.truncate(1);
     }
     let report = compared((&base, &nothing), (&new, &nothing));
-    let first = report.quantities.iter().find(|q| q.id == "first").unwrap();
+    let first = report
+        .quantities
+        .iter()
+        .find(|q| q.id.id() == "first")
+        .unwrap();
     assert_eq!(first.new.as_ref().unwrap().values.len(), 9);
 }
 
@@ -439,7 +455,7 @@ fn differing_sides_are_compared_with_notes() {
     }
     assert_eq!(verdict(&report, "time-to-first"), Verdict::Same);
     assert_eq!(verdict(&report, "device-memory"), Verdict::Inconclusive);
-    let memory = (report.quantities.iter()).find(|one| one.id == "device-memory");
+    let memory = (report.quantities.iter()).find(|one| one.id.id() == "device-memory");
     assert_eq!(memory.unwrap().why, "new has no value");
 }
 
@@ -555,7 +571,7 @@ fn timed_regions_are_compared_among_all_quantities() {
     base.regions = vec![region(&base, 17, 0.19, 1), region(&base, 30, 0.05, 2)];
     new.regions = vec![region(&new, 22, 0.002, 3), region(&new, 35, 0.05, 4)];
     let report = compared((&base, &nothing), (&new, &nothing));
-    let rows = report.quantities.iter().filter(|of| of.id == "region");
+    let rows = report.quantities.iter().filter(|of| of.id.id() == "region");
     let rows: Vec<_> = rows.collect();
     assert_eq!(rows.len(), 2);
     assert_eq!(rows[0].name, "train.py:17–23 → 22–28");
@@ -606,14 +622,14 @@ fn a_region_that_both_time_stands_for_iterations_that_differ() {
     }
     let report = compared((&base, &nothing), (&new, &nothing));
     let firsts: Vec<_> = (report.quantities.iter())
-        .filter(|of| of.id == "first")
+        .filter(|of| of.id.id() == "first")
         .collect();
     let [first] = firsts[..] else {
         panic!("one region is the iteration: {firsts:?}");
     };
     assert_eq!(first.name, "train.py:17–23 → 22–28");
     assert_eq!((first.verdict, first.gated), (Verdict::Faster, true));
-    assert!(!report.regressed && !report.quantities.iter().any(|of| of.id == "steady"));
+    assert!(!report.regressed && !report.quantities.iter().any(|of| of.id.id() == "steady"));
     assert!(
         (report.headline.text).starts_with("first execution of train.py:17–23 → 22–28 −188 ms"),
         "{}",
@@ -628,7 +644,7 @@ fn a_region_that_both_time_stands_for_iterations_that_differ() {
     new.unit = base.unit;
     new.regions[1].iterates = true;
     let report = compared((&base, &nothing), (&new, &nothing));
-    assert!(report.quantities.iter().any(|of| of.id == "steady"));
+    assert!(report.quantities.iter().any(|of| of.id.id() == "steady"));
     assert!(!report.notes.iter().any(|other| other.contains(note)));
 }
 
@@ -643,12 +659,12 @@ fn a_few_iterations_settle_in_all_starts_or_in_none() {
         };
     }
     let report = compared((&base, &nothing), (&new, &nothing));
-    let steady = report.quantities.iter().find(|of| of.id == "steady");
+    let steady = report.quantities.iter().find(|of| of.id.id() == "steady");
     assert!(steady.unwrap().new.is_none());
     // Those that all settle do in `run`, too.
     new.starts[3].iterations = vec![5.0, 0.02, 0.02];
     let report = compared((&base, &nothing), (&new, &nothing));
-    let steady = report.quantities.iter().find(|of| of.id == "steady");
+    let steady = report.quantities.iter().find(|of| of.id.id() == "steady");
     assert!(steady.unwrap().new.is_some());
 }
 
@@ -667,11 +683,11 @@ fn a_region_fails_a_comparison_only_if_gated() {
         report.notes
     );
     let mut settings = Settings::new(CompareKind::Runs, "0.1.0");
-    settings.gate = vec!["region".to_owned()];
+    settings.gate = vec![Compared::Region];
     let report = compared_with((&base, &nothing), (&new, &nothing), &settings);
     assert!(report.regressed);
     // A document of an earlier version does not have them by start.
     base.regions[0].firsts.clear();
     let report = compared((&base, &nothing), (&new, &nothing));
-    assert!(!report.quantities.iter().any(|of| of.id == "region"));
+    assert!(!report.quantities.iter().any(|of| of.id.id() == "region"));
 }

@@ -3,7 +3,7 @@
 mod simulated;
 
 use preheat_analyze::compare::{RunInput, Settings, compare_runs};
-use preheat_model::compare::{CompareKind, CompareReport, Estimate, Quantity, Verdict};
+use preheat_model::compare::{CompareKind, CompareReport, Estimate, QuantityChange, Verdict};
 use preheat_model::run::RunReport;
 use preheat_model::stats::Rng;
 use simulated::{Noise, Truth, heavy_tailed, run};
@@ -20,9 +20,10 @@ fn compared(base: &RunReport, new: &RunReport) -> CompareReport {
     compare_runs(&input(base), &input(new), &settings)
 }
 
-fn quantity<'a>(report: &'a CompareReport, id: &str) -> &'a Quantity {
+fn quantity<'a>(report: &'a CompareReport, id: &str) -> &'a QuantityChange {
     let mut all = report.quantities.iter();
-    all.find(|quantity| quantity.id == id).expect("it is there")
+    all.find(|quantity| quantity.id.id() == id)
+        .expect("it is there")
 }
 
 fn is_alarm(verdict: Verdict) -> bool {

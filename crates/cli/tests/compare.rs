@@ -333,7 +333,7 @@ def step():
         let said = compare(&directory, &["base", "new"]);
         let report = compared(&directory);
         let gated = |id: &str| {
-            let quantity = report.quantities.iter().find(|one| one.id == id);
+            let quantity = report.quantities.iter().find(|one| one.id.id() == id);
             quantity.map(|quantity| quantity.gated)
         };
         assert_eq!(gated("first"), Some(known), "{}", said.out);
@@ -342,7 +342,7 @@ def step():
         assert_eq!(has("before the first line: 0 in base, 5 in new"), known);
         assert_eq!(has("shows where the first iteration begins"), !known);
         if !known {
-            let first = report.quantities.iter().find(|one| one.id == "first");
+            let first = report.quantities.iter().find(|one| one.id.id() == "first");
             assert_eq!(first.map(|one| one.verdict), Some(Verdict::Inconclusive));
         }
     }

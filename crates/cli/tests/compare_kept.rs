@@ -40,7 +40,12 @@ fn compares_gpu_recordings() {
             .iter()
             .any(|note| note == "both sides are the same result")
     );
-    assert!(report.quantities.iter().any(|q| q.id == "device-memory"));
+    assert!(
+        report
+            .quantities
+            .iter()
+            .any(|q| q.id.id() == "device-memory")
+    );
     let said = compare(&directory, &["linear", "linear", "--fail-on-inconclusive"]);
     assert_eq!(said.code, Some(3), "one start each decides nothing");
 
@@ -103,7 +108,7 @@ fn compares_lab_results_by_series() {
     assert_eq!(report.quantities.iter().filter(|q| q.regressed).count(), 1);
     let said = compare(&directory, &["base.json", "base.json"]);
     assert_eq!(said.code, Some(0), "{}", said.err);
-    let changed = |q: &preheat_model::compare::Quantity| {
+    let changed = |q: &preheat_model::compare::QuantityChange| {
         matches!(q.verdict, Verdict::Slower | Verdict::Faster)
     };
     assert!(!compared(&directory).quantities.iter().any(changed));

@@ -713,7 +713,7 @@ for _ in range(2):
     // 1: slower elsewhere, as may be on a busy machine.
     assert!(matches!(said.code, Some(0 | 1)), "{}", said.err);
     let found = compared(&directory);
-    let rows = found.quantities.iter().filter(|of| of.id == "region");
+    let rows = found.quantities.iter().filter(|of| of.id.id() == "region");
     let rows: Vec<_> = rows.collect();
     let [row] = rows[..] else {
         panic!("one region is timed: {rows:?}");
@@ -774,7 +774,7 @@ def step():
         assert!(matches!(said.code, Some(0 | 1)), "{}", said.err);
         let found = compared(&directory);
         let firsts: Vec<_> = (found.quantities.iter())
-            .filter(|of| of.id == "first")
+            .filter(|of| of.id.id() == "first")
             .collect();
         let [first] = firsts[..] else {
             panic!("{iterations}: there is one first: {firsts:?}");

@@ -23,6 +23,7 @@ pub mod compare;
 pub mod doctor;
 pub mod lab;
 mod machine;
+mod quantity;
 pub mod run;
 pub mod stats;
 pub mod time;
@@ -30,3 +31,4 @@ pub mod tried;
 pub mod units;
 
 pub use machine::Machine;
+pub use quantity::Quantity;

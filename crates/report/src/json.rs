@@ -232,7 +232,7 @@ mod tests {
             }
             let words = |report: &CompareReport| {
                 let words = report.quantities.iter();
-                let words = words.map(|q| (q.id.clone(), q.of.clone(), q.verdict, q.why.clone()));
+                let words = words.map(|q| (q.id, q.of.clone(), q.verdict, q.why.clone()));
                 (words.collect::<Vec<_>>(), report.headline.clone())
             };
             assert_eq!(words(&back), words(&report));

@@ -11,14 +11,14 @@
 //! time_to_first = "6 s"
 //! ```
 
-use super::{InvalidValue, Misplaced, Place, Quantity, read, value};
+use super::{InvalidValue, Limited, Misplaced, Place, read, value};
 use crate::run::Temperature;
 
 /// One limit.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Limit {
     /// The limited quantity.
-    pub of: Quantity,
+    pub of: Limited,
     /// The temperature it applies to; `None` for the warmest starts.
     pub temperature: Option<Temperature>,
     /// The largest allowed value, in seconds, bytes, or as a bare number.
@@ -65,7 +65,8 @@ impl Budget {
 }
 
 /// Parses the limit of a flag.
-pub fn limit(of: Quantity, text: &str) -> Result<Limit, InvalidValue> {
+pub fn limit(of: impl Into<Limited>, text: &str) -> Result<Limit, InvalidValue> {
+    let of = of.into();
     Ok(Limit {
         of,
         temperature: None,
@@ -76,6 +77,8 @@ pub fn limit(of: Quantity, text: &str) -> Result<Limit, InvalidValue> {
 
 #[cfg(test)]
 mod tests {
+    use preheat_model::Quantity;
+
     use super::*;
     use crate::run::Cause;
 
@@ -103,10 +106,12 @@ mod tests {
     #[test]
     fn cause_names_ignore_case() {
         assert_eq!(
-            Quantity::cause("PYTHON imports"),
-            Ok(Quantity::Cause(Cause::PythonImports))
+            Limited::cause_named("PYTHON imports"),
+            Ok(Limited::Cause(Cause::PythonImports))
         );
-        let error = Quantity::cause("pyton import").unwrap_err().to_string();
+        let error = Limited::cause_named("pyton import")
+            .unwrap_err()
+            .to_string();
         assert!(error.contains("did you mean Python imports?"), "{error}");
         assert!(error.contains("program's own CPU time"), "{error}");
     }

@@ -3,7 +3,9 @@
 
 use super::error::{DraftError, NotMeasured};
 use super::measure::Sample;
-use super::{Draft, DraftLine, Measured, Quantity, Unit, value};
+use preheat_model::Quantity;
+
+use super::{Draft, DraftLine, Limited, Measured, Unit, value};
 use crate::run::{Cause, RunReport, Temperature, warmest};
 use crate::stats::FEWEST;
 
@@ -32,6 +34,7 @@ pub fn draft(report: &RunReport, headroom: f64) -> Result<Draft, DraftError> {
         Quantity::DeviceMemory,
         Quantity::HostMemory,
     ]
+    .map(Limited::Quantity)
     .into_iter()
     .chain(large_causes(&sample))
     .filter_map(|of| sample.measure(of).ok())
@@ -82,14 +85,14 @@ fn is_uncertain(measured: &Measured) -> bool {
 
 /// The causes that deserve a limit, largest first. Steady work is covered by the limit on
 /// the steady iteration, and unexplained time carries no information.
-fn large_causes(sample: &Sample) -> Vec<Quantity> {
+fn large_causes(sample: &Sample) -> Vec<Limited> {
     let Ok(time) = sample.measure(Quantity::TimeToFirst) else {
         return Vec::new();
     };
-    let mut causes: Vec<(f64, Quantity)> = Cause::ALL
+    let mut causes: Vec<(f64, Limited)> = Cause::ALL
         .into_iter()
         .filter(|cause| ![Cause::SteadyWork, Cause::Unexplained].contains(cause))
-        .map(Quantity::Cause)
+        .map(Limited::Cause)
         .filter_map(|of| Some((sample.measure(of).ok()?.value.estimate, of)))
         .filter(|(seconds, _)| *seconds >= LARGE * time.value.estimate)
         .collect();
@@ -196,7 +199,7 @@ mod tests {
     #[test]
     fn an_interval_far_beyond_the_estimate_gives_no_limit() {
         let measured = |low: f64, median: f64, high: f64| Measured {
-            of: Quantity::First,
+            of: Quantity::First.into(),
             temperature: Temperature::Process,
             value: Interval {
                 estimate: median,

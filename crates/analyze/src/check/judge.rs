@@ -8,8 +8,8 @@ use super::error::TooFewStarts;
 use super::measure::Samples;
 use super::reason;
 use super::{
-    Budget, CHECK_SCHEMA, CheckReport, CheckSettings, Limit, Line, LineKind, Measured, Quantity,
-    Unit, Value, Verdict,
+    Budget, CHECK_SCHEMA, CheckReport, CheckSettings, Limit, Line, LineKind, Measured, Unit, Value,
+    Verdict,
 };
 use crate::run::{RunReport, Temperature, warmest};
 use crate::stats::Interval;
@@ -144,10 +144,7 @@ fn line(samples: &mut Samples, limit: &Limit, settings: CheckSettings) -> Line {
     let explained = warm && measured.is_some() && verdict > Verdict::NotMeasured;
     Line {
         limit: of.into(),
-        cause: match of {
-            Quantity::Cause(cause) => Some(cause),
-            _ => None,
-        },
+        cause: of.cause(),
         temperature: limit.temperature,
         title: of.title().to_owned(),
         unit: of.unit(),
@@ -179,10 +176,7 @@ fn verdict(value: &Interval, most: f64) -> Verdict {
 fn value(found: Measured) -> Value {
     Value {
         quantity: found.of.into(),
-        cause: match found.of {
-            Quantity::Cause(cause) => Some(cause),
-            _ => None,
-        },
+        cause: found.of.cause(),
         temperature: found.temperature,
         title: found.of.title().to_owned(),
         unit: found.of.unit(),

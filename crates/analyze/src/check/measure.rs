@@ -5,7 +5,9 @@
 //! others.
 
 use super::error::NotMeasured;
-use super::{Measured, Quantity};
+use preheat_model::Quantity;
+
+use super::{Limited, Measured};
 use crate::run::{
     Cause, Counted, DeviceBytes, RunReport, StartReport, Temperature, counted, temperatures,
     warmest,
@@ -38,7 +40,7 @@ impl<'a> Samples<'a> {
     /// Measures one quantity, of the warmest starts if no temperature is given.
     pub(super) fn measure(
         &mut self,
-        of: Quantity,
+        of: impl Into<Limited>,
         at: Option<Temperature>,
     ) -> Result<Measured, NotMeasured> {
         let warmest = || warmest(&self.report.starts);
@@ -59,15 +61,16 @@ impl<'a> Samples<'a> {
         let warmest = warmest(&self.report.starts);
         let mut all = Vec::new();
         for temperature in temperatures(&self.report.starts) {
-            let causes = Cause::ALL.map(Quantity::Cause);
-            let quantities = Quantity::PLAIN.into_iter().chain(causes);
+            let causes = Cause::ALL.map(Limited::Cause);
+            let quantities = Quantity::ALL.map(Limited::Quantity);
+            let quantities = quantities.into_iter().chain(causes);
             let wanted = quantities
                 .filter(|of| *of == Quantity::TimeToFirst || Some(temperature) == warmest);
             let found = wanted.filter_map(|of| self.measure(of, Some(temperature)).ok());
             // Causes without any time are omitted.
             let present = |found: &Measured| match found.of {
-                Quantity::Cause(_) => found.value.estimate > 0.0,
-                _ => true,
+                Limited::Cause(_) => found.value.estimate > 0.0,
+                Limited::Quantity(_) => true,
             };
             all.extend(found.filter(present));
         }
@@ -121,12 +124,26 @@ impl<'a> Sample<'a> {
     }
 
     /// Measures one quantity; the error says why it is unknown.
-    pub(super) fn measure(&self, of: Quantity) -> Result<Measured, NotMeasured> {
+    pub(super) fn measure(&self, of: impl Into<Limited>) -> Result<Measured, NotMeasured> {
+        let of = of.into();
         let (value, starts) = match of {
+            Limited::Quantity(quantity) => self.quantity(quantity)?,
+            Limited::Cause(cause) => self.cause(cause)?,
+        };
+        Ok(Measured {
+            of,
+            temperature: self.temperature,
+            value,
+            starts,
+        })
+    }
+
+    fn quantity(&self, of: Quantity) -> Result<(Interval, usize), NotMeasured> {
+        let found = match of {
             Quantity::TimeToFirst => self.times().ok_or(NotMeasured::Unfinished)?,
             Quantity::First
             | Quantity::Steady
-            | Quantity::FirstRatio
+            | Quantity::Ratio
             | Quantity::Warmup
             | Quantity::Excess => self.iterations(of)?,
             Quantity::DeviceMemory => self
@@ -136,14 +153,8 @@ impl<'a> Sample<'a> {
             Quantity::HostMemory => self
                 .bytes(|start| Some(start.peak_resident))
                 .ok_or(NotMeasured::NoHostMemory)?,
-            Quantity::Cause(cause) => self.cause(cause)?,
         };
-        Ok(Measured {
-            of,
-            temperature: self.temperature,
-            value,
-            starts,
-        })
+        Ok(found)
     }
 
     /// The times to first; without recorded starts, the times to the end.
@@ -175,7 +186,7 @@ impl<'a> Sample<'a> {
                     .map(|(values, _, at)| values[at.max(1)..].to_vec())
                     .collect(),
             ),
-            Quantity::FirstRatio => summary.ratio.map(|ratio| (ratio, count)),
+            Quantity::Ratio => summary.ratio.map(|ratio| (ratio, count)),
             Quantity::Warmup => {
                 let counts: Vec<f64> = steady().map(|(_, _, at)| at as f64).collect();
                 mean_interval(&counts).map(|found| (never_below_zero(found), count))

@@ -1,6 +1,6 @@
 //! Checks a recorded program against its budget.
 //!
-//! - [`Budget`] contains upper limits on [`Quantity`]s, from a small TOML text
+//! - [`Budget`] contains upper limits on [`Limited`] quantities, from a small TOML text
 //!   ([`Budget::read`]) and from flags ([`limit`]).
 //! - [`measured`] computes the quantities of a [`RunReport`](crate::run::RunReport), with
 //!   intervals.
@@ -24,6 +24,6 @@ pub use judge::check;
 pub use measure::measured;
 
 pub(crate) use preheat_model::check::{
-    CHECK_SCHEMA, CheckReport, CheckSettings, Draft, DraftLine, InvalidValue, Line, LineKind,
-    Measured, Misplaced, Part, Place, Quantity, Unit, Value, Verdict, did_you_mean, nearest, value,
+    CHECK_SCHEMA, CheckReport, CheckSettings, Draft, DraftLine, InvalidValue, Limited, Line,
+    LineKind, Measured, Misplaced, Part, Place, Unit, Value, Verdict, did_you_mean, nearest, value,
 };

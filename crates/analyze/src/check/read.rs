@@ -4,7 +4,9 @@ use toml::Spanned;
 use toml::de::{DeTable, DeValue};
 
 use super::value::{self, quoted};
-use super::{Budget, Limit, Misplaced, Place, Quantity, did_you_mean, nearest};
+use preheat_model::Quantity;
+
+use super::{Budget, Limit, Limited, Misplaced, Place, did_you_mean, nearest};
 use crate::lab::MOST_STARTS;
 use crate::run::{Cause, Temperature};
 
@@ -41,9 +43,9 @@ impl Reader<'_> {
         for (key, value) in table.iter() {
             let place = key.span().start;
             let name: &str = key.get_ref();
-            let quantity = Quantity::PLAIN.into_iter().find(|of| of.key() == name);
+            let quantity = Quantity::ALL.into_iter().find(|of| of.key() == name);
             match (name, quantity, at) {
-                (_, Some(of), _) => self.limit(of, at, place, value)?,
+                (_, Some(of), _) => self.limit(of.into(), at, place, value)?,
                 ("cause", ..) => self.causes(value, at)?,
                 ("starts", _, None) => {
                     let most = self.whole(value, "starts", 1, MOST_STARTS as u64)?;
@@ -62,7 +64,7 @@ impl Reader<'_> {
 
     fn limit(
         &mut self,
-        of: Quantity,
+        of: Limited,
         temperature: Option<Temperature>,
         place: usize,
         value: &Value,
@@ -76,13 +78,8 @@ impl Reader<'_> {
             },
             other => Err(format!("this is {}, not a limit", kind(other))),
         };
-        let most = most.or_else(|what| {
-            let name = match of {
-                Quantity::Cause(cause) => format!("cause.\"{}\"", cause.as_str()),
-                _ => of.key().to_owned(),
-            };
-            self.wrong(value.span().start, format!("{name}: {what}"))
-        })?;
+        let most =
+            most.or_else(|what| self.wrong(value.span().start, format!("{}: {what}", of.key())))?;
         self.budget.limits.push(Limit {
             of,
             temperature,
@@ -99,7 +96,7 @@ impl Reader<'_> {
         };
         for (key, value) in causes.iter() {
             let place = key.span().start;
-            let of = Quantity::cause(key.get_ref())
+            let of = Limited::cause_named(key.get_ref())
                 .or_else(|what| self.wrong(place, what.to_string()))?;
             let same = |limit: &Limit| limit.of == of && limit.temperature == at;
             if self.budget.limits.iter().any(same) {
@@ -187,7 +184,7 @@ fn unknown(name: &str, at: Option<Temperature>) -> String {
         None => &OTHERS[..],
         Some(_) => &OTHERS[2..3],
     };
-    let keys: Vec<&str> = Quantity::PLAIN
+    let keys: Vec<&str> = Quantity::ALL
         .map(Quantity::key)
         .into_iter()
         .chain(others.iter().copied())
@@ -252,8 +249,8 @@ excess = "1e3 ms"
             [
                 ("time to first", None, 2.0, 5),
                 ("first iteration", None, 0.35, 6),
-                ("first / steady", None, 50.0, 7),
-                ("warm-up iterations", None, 3.0, 8),
+                ("first ÷ steady", None, 50.0, 7),
+                ("warm-up", None, 3.0, 8),
                 ("steady iteration", None, 80e-6, 9),
                 ("peak device memory", None, 1073741824.0, 10),
                 ("peak host memory", None, 512e6, 11),

@@ -1,6 +1,8 @@
 //! Explains why a line does not pass, and what the measured value consists of.
 
-use super::{Part, Quantity, Unit};
+use preheat_model::Quantity;
+
+use super::{Limited, Part, Unit};
 use crate::run::{CauseSeconds, RunReport};
 use crate::stats::{FEWEST, Interval};
 
@@ -29,25 +31,27 @@ pub(super) fn above(unit: Unit, most: f64, value: &Interval, starts: usize) -> S
 }
 
 /// The largest parts of a quantity, for the warmest starts.
-pub(super) fn parts(report: &RunReport, of: Quantity) -> Vec<Part> {
+pub(super) fn parts(report: &RunReport, of: Limited) -> Vec<Part> {
     let part = |name: &str, unit, value| Part {
         name: name.to_owned(),
         unit,
         value,
     };
     let mut parts: Vec<Part> = match of {
-        Quantity::TimeToFirst => (report.causes.iter())
+        Limited::Quantity(Quantity::TimeToFirst) => (report.causes.iter())
             .map(|cause| part(cause.cause.as_str(), Unit::Seconds, cause.seconds))
             .collect(),
-        Quantity::Cause(cause) => (report.causes.iter())
+        Limited::Cause(cause) => (report.causes.iter())
             .filter(|found| found.cause == cause)
             .flat_map(|found| &found.items)
             .map(|item| part(&item.name, Unit::Seconds, item.seconds))
             .collect(),
-        Quantity::First | Quantity::FirstRatio | Quantity::Excess => (report.first_excess.iter())
-            .map(|CauseSeconds { cause, seconds }| part(cause.as_str(), Unit::Seconds, *seconds))
-            .collect(),
-        Quantity::DeviceMemory => match &report.memory.device {
+        Limited::Quantity(Quantity::First | Quantity::Ratio | Quantity::Excess) => (report
+            .first_excess
+            .iter())
+        .map(|CauseSeconds { cause, seconds }| part(cause.as_str(), Unit::Seconds, *seconds))
+        .collect(),
+        Limited::Quantity(Quantity::DeviceMemory) => match &report.memory.device {
             Some(device) => [
                 ("context", device.context),
                 ("kernels", device.kernels),
@@ -60,7 +64,7 @@ pub(super) fn parts(report: &RunReport, of: Quantity) -> Vec<Part> {
             .to_vec(),
             None => Vec::new(),
         },
-        Quantity::Steady | Quantity::Warmup | Quantity::HostMemory => Vec::new(),
+        Limited::Quantity(Quantity::Steady | Quantity::Warmup | Quantity::HostMemory) => Vec::new(),
     };
     parts.retain(|part| part.value > 0.0);
     parts.sort_by(|a, b| b.value.total_cmp(&a.value));

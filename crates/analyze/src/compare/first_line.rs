@@ -4,13 +4,24 @@
 //! known, such a warm-up is not part of it, but still part of the time to first; otherwise
 //! it may be part of the first iteration. Neither makes a program slower.
 
+use preheat_model::Quantity;
+
 use super::measure::{Measured, Samples};
 use super::settings::Settings;
-use super::{Quantity, Verdict};
+use super::{Compared, QuantityChange, Verdict};
 use crate::run::{FirstBegin, RunReport};
 
 /// The quantities that depend on the begin of the first iteration.
-const OF_FIRST: [&str; 4] = ["first", "ratio", "warmup", "excess"];
+const OF_FIRST: [Quantity; 4] = [
+    Quantity::First,
+    Quantity::Ratio,
+    Quantity::Warmup,
+    Quantity::Excess,
+];
+
+fn depends_on_first(id: Compared) -> bool {
+    OF_FIRST.iter().any(|quantity| id == *quantity)
+}
 
 /// The evidence for the begin of the first iterations of base and new; `None` if another
 /// rule defines their iterations.
@@ -39,21 +50,21 @@ impl FirstLine {
 
     /// The settings without quantities that a warm-up may change.
     pub(super) fn gated(&self, settings: &Settings) -> Settings {
-        let mut ids: Vec<&str> = Vec::new();
+        let mut left_out: Vec<Quantity> = Vec::new();
         if self.is_unknown() {
-            ids.extend(OF_FIRST);
+            left_out.extend(OF_FIRST);
         }
         if self.warm_ups().is_some() {
-            ids.push("time-to-first");
+            left_out.push(Quantity::TimeToFirst);
         }
-        settings.without(&ids)
+        settings.without(&left_out)
     }
 
     /// Omits the tests of quantities whose begin is not known.
     pub(super) fn judgeable(&self, samples: &[Samples], measured: Vec<Measured>) -> Vec<Measured> {
         let each = samples.iter().zip(measured);
         each.map(|(samples, measured)| match self.is_unknown() {
-            true if OF_FIRST.contains(&samples.id) => Measured {
+            true if depends_on_first(samples.id) => Measured {
                 p: None,
                 ..measured
             },
@@ -63,14 +74,14 @@ impl FirstLine {
     }
 
     /// States why quantities without a test have no verdict.
-    pub(super) fn explain(&self, quantities: &mut [Quantity]) {
+    pub(super) fn explain(&self, quantities: &mut [QuantityChange]) {
         if !self.is_unknown() {
             return;
         }
-        let judged = |quantity: &&mut Quantity| OF_FIRST.contains(&quantity.id.as_str());
+        let judged = |quantity: &&mut QuantityChange| depends_on_first(quantity.id);
         for quantity in quantities.iter_mut().filter(judged) {
             quantity.verdict = Verdict::Inconclusive;
-            "the begin of the first iteration is not known".clone_into(&mut quantity.why);
+            "the beginning of the first iteration is not known".clone_into(&mut quantity.why);
         }
     }
 
@@ -95,9 +106,9 @@ impl FirstLine {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::compare::CompareKind;
+    use crate::compare::{CompareKind, DEFAULT_GATE};
 
-    fn gate(base: (bool, usize), new: (bool, usize)) -> (Vec<String>, usize) {
+    fn gate(base: (bool, usize), new: (bool, usize)) -> (Vec<Compared>, usize) {
         let side = |(known, silent)| FirstBegin { known, silent };
         let first_line = FirstLine {
             sides: Some((side(base), side(new))),
@@ -108,24 +119,16 @@ mod tests {
 
     #[test]
     fn a_warm_up_without_output_cannot_fail() {
-        let all = [
-            "time-to-first",
-            "first",
-            "steady",
-            "device-memory",
-            "host-memory",
-        ];
-        let without =
-            |id: &str| -> Vec<&str> { all.into_iter().filter(|other| *other != id).collect() };
-        assert_eq!(
-            gate((true, 0), (true, 0)),
-            (all.map(str::to_owned).to_vec(), 0)
-        );
+        let all = DEFAULT_GATE.map(Compared::Quantity).to_vec();
+        let without = |of: Quantity| -> Vec<Compared> {
+            all.iter().copied().filter(|other| *other != of).collect()
+        };
+        assert_eq!(gate((true, 0), (true, 0)), (all.clone(), 0));
         let (gated, notes) = gate((true, 0), (true, 5));
-        assert_eq!(gated, without("time-to-first"));
+        assert_eq!(gated, without(Quantity::TimeToFirst));
         assert_eq!(notes, 1);
         let (gated, notes) = gate((true, 0), (false, 0));
-        assert_eq!(gated, without("first"));
+        assert_eq!(gated, without(Quantity::First));
         assert_eq!(notes, 1);
     }
 }

@@ -1,8 +1,10 @@
 //! The headline: what changed, by how much, and what explains it.
 
+use preheat_model::Quantity;
+
 use super::starts::sum_of_differences;
 use super::words::{change, percent, size};
-use super::{CauseChange, Change, Headline, ItemChange, Quantity, Unit, Verdict};
+use super::{CauseChange, Change, Compared, Headline, ItemChange, QuantityChange, Unit, Verdict};
 use crate::run::{Cause, RunReport};
 
 /// A cause or item with at least this share of a change explains it.
@@ -11,21 +13,21 @@ const MOST_OF_IT: f64 = 0.5;
 const WORTH_NAMING: f64 = 0.2;
 
 /// The quantities in the order of their importance for a headline.
-const BY_WEIGHT: [&str; 9] = [
-    "time-to-first",
-    "first",
-    "region",
-    "steady",
-    "device-memory",
-    "host-memory",
-    "excess",
-    "warmup",
-    "ratio",
+const BY_WEIGHT: [Compared; 9] = [
+    Compared::Quantity(Quantity::TimeToFirst),
+    Compared::Quantity(Quantity::First),
+    Compared::Region,
+    Compared::Quantity(Quantity::Steady),
+    Compared::Quantity(Quantity::DeviceMemory),
+    Compared::Quantity(Quantity::HostMemory),
+    Compared::Quantity(Quantity::Excess),
+    Compared::Quantity(Quantity::Warmup),
+    Compared::Quantity(Quantity::Ratio),
 ];
 
 /// The material for a headline.
 pub(super) struct Story<'a> {
-    pub quantities: &'a [Quantity],
+    pub quantities: &'a [QuantityChange],
     pub causes: &'a [CauseChange],
     /// Both reports, if their first iterations belong to the compared starts.
     pub excess: Option<(&'a RunReport, &'a RunReport)>,
@@ -39,19 +41,19 @@ pub(super) struct Story<'a> {
 /// The headline, and the overall verdict.
 pub(super) fn headline(story: &Story) -> (Headline, Verdict) {
     let by_weight = || {
-        let of = |id: &'static str| {
+        let of = |id: Compared| {
             let all = story.quantities.iter();
             all.filter(move |quantity| quantity.id == id)
         };
         BY_WEIGHT.into_iter().flat_map(of)
     };
-    let changed = |quantity: &&Quantity| is_change(quantity.verdict);
+    let changed = |quantity: &&QuantityChange| is_change(quantity.verdict);
     // A regression comes first: it has to be explained.
     let regressed = by_weight().find(|quantity| quantity.regressed);
     if let Some(quantity) = regressed.or_else(|| by_weight().find(changed)) {
         let mut headline = of_quantity(story, quantity);
         if quantity.verdict == Verdict::Slower {
-            let faster: Vec<&Quantity> = (by_weight())
+            let faster: Vec<&QuantityChange> = (by_weight())
                 .filter(|other| other.verdict == Verdict::Faster && other.unit == Unit::Seconds)
                 .collect();
             headline.text.push_str(&faster_too(&faster));
@@ -74,7 +76,7 @@ pub(super) fn headline(story: &Story) -> (Headline, Verdict) {
 }
 
 /// `. Faster: train.py:17–23 (−76 %)`; empty if nothing is.
-fn faster_too(faster: &[&Quantity]) -> String {
+fn faster_too(faster: &[&QuantityChange]) -> String {
     /// The number of quantities to name.
     const NAMED: usize = 2;
     let mut names: Vec<String> = (faster.iter().take(NAMED))
@@ -108,7 +110,7 @@ fn is_change(verdict: Verdict) -> bool {
 }
 
 /// The overall verdict where no quantity changed.
-fn over_all(quantities: &[Quantity]) -> Verdict {
+fn over_all(quantities: &[QuantityChange]) -> Verdict {
     let mut gated = quantities.iter().filter(|quantity| quantity.gated);
     let mut some = false;
     let all = gated.all(|quantity| {
@@ -122,23 +124,23 @@ fn over_all(quantities: &[Quantity]) -> Verdict {
     }
 }
 
-fn of_quantity(story: &Story, quantity: &Quantity) -> Headline {
+fn of_quantity(story: &Story, quantity: &QuantityChange) -> Headline {
     let by = quantity.difference.map_or(0.0, |by| by.value);
     let size = change(by, quantity.unit);
-    let (text, cause) = match quantity.id.as_str() {
-        "time-to-first" => {
+    let (text, cause) = match quantity.id {
+        Compared::Quantity(Quantity::TimeToFirst) => {
             let causes = explaining(story.causes, by);
             let text = format!("{size}{}", explanation(&causes, ": "));
             (text, causes.first().copied())
         }
-        "first" if story.alike => {
+        Compared::Quantity(Quantity::First) if story.alike => {
             let cause = of_first(story, by);
             let because = cause.map_or(String::new(), |cause| format!(": {}", cause.as_str()));
             let text = format!("first iteration {size}{}{because}", part(quantity));
             let cause = story.causes.iter().find(|known| Some(known.cause) == cause);
             (text, cause)
         }
-        "first" | "region" => {
+        Compared::Quantity(Quantity::First) | Compared::Region => {
             let text = format!(
                 "first execution of {} {size}{}",
                 quantity.name,
@@ -146,13 +148,15 @@ fn of_quantity(story: &Story, quantity: &Quantity) -> Headline {
             );
             (text, None)
         }
-        _ => (format!("{} {size}{}", quantity.name, part(quantity)), None),
+        Compared::Quantity(_) | Compared::Value => {
+            (format!("{} {size}{}", quantity.name, part(quantity)), None)
+        }
     };
     match cause {
         Some(cause) => with_cause(text, Some(quantity), cause),
         None => Headline {
             text,
-            quantity: Some(quantity.id.clone()),
+            quantity: Some(quantity.id),
             cause: None,
             items: Vec::new(),
         },
@@ -160,15 +164,15 @@ fn of_quantity(story: &Story, quantity: &Quantity) -> Headline {
 }
 
 /// ` (+12 %)`, where that is known.
-fn part(quantity: &Quantity) -> String {
+fn part(quantity: &QuantityChange) -> String {
     let relative = quantity.relative;
     relative.map_or(String::new(), |part| format!(" ({})", percent(part.value)))
 }
 
-fn with_cause(text: String, quantity: Option<&Quantity>, cause: &CauseChange) -> Headline {
+fn with_cause(text: String, quantity: Option<&QuantityChange>, cause: &CauseChange) -> Headline {
     Headline {
         text,
-        quantity: quantity.map(|quantity| quantity.id.clone()),
+        quantity: quantity.map(|quantity| quantity.id),
         cause: Some(cause.cause),
         items: items(cause).iter().map(|item| item.name.clone()).collect(),
     }
@@ -286,7 +290,10 @@ fn time_to_first(story: &Story) -> &'static str {
 /// The headline where no quantity changed conclusively.
 fn unchanged(story: &Story) -> Headline {
     let what = time_to_first(story);
-    let time = story.quantities.iter().find(|q| q.id == "time-to-first");
+    let time = story
+        .quantities
+        .iter()
+        .find(|q| q.id == Quantity::TimeToFirst);
     let relative = time.and_then(|time| time.relative);
     let interval = relative.and_then(|by| Some((by.low?, by.high?)));
     let text = match (time, interval) {

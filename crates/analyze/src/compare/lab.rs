@@ -1,13 +1,15 @@
 //! Compares two lab results, series by series.
 
+use preheat_model::Quantity;
+
 use super::headline::plain;
 use super::measure::{By, Measured, Samples, measure};
 use super::runs::{adjusted, is_inconclusive, judged, verdict_with};
 use super::settings::Settings;
 use super::words::{change, percent};
 use super::{
-    COMPARE_SCHEMA, CompareKind, CompareReport, Headline, Quantity, SeriesKey, Side, Unit, Verdict,
-    notes,
+    COMPARE_SCHEMA, CompareKind, CompareReport, Compared, Headline, QuantityChange, SeriesKey,
+    Side, Unit, Verdict, notes,
 };
 use crate::lab::{Experiment, LabReport, SampleKind, Series};
 use crate::stats::{StartSummary, summarize_start};
@@ -52,7 +54,7 @@ pub fn compare_labs(
 /// and steady: including them would make everything else less significant without adding
 /// information. So they form a separate family, unless they can fail the comparison.
 fn by_family(samples: &[Samples], measured: &[Measured], settings: &Settings) -> Vec<Option<f64>> {
-    let separate = |samples: &Samples| samples.id == "ratio" && !settings.gates(samples.id);
+    let separate = |samples: &Samples| samples.id == Quantity::Ratio && !settings.gates(samples.id);
     let of = |ratios: bool| {
         let each = samples.iter().zip(measured);
         let family =
@@ -163,7 +165,13 @@ fn of_series(key: &SeriesKey, base: &Series, new: &Series) -> Vec<Samples> {
     };
     let once = |name, unit, of: fn(&[f64]) -> f64| {
         let each = |starts: &[&[f64]]| starts.iter().map(|start| of(start)).collect::<Vec<_>>();
-        vec![samples("value", name, unit, each(&of_base), each(&of_new))]
+        vec![samples(
+            Compared::Value,
+            name,
+            unit,
+            each(&of_base),
+            each(&of_new),
+        )]
     };
     let largest = |values: &[f64]| values.iter().copied().fold(0.0, f64::max);
     match base.kind {
@@ -183,9 +191,27 @@ fn of_series(key: &SeriesKey, base: &Series, new: &Series) -> Vec<Samples> {
             let steady: (Vec<f64>, Vec<f64>) = each(|of| of.steady);
             let ratio: (Vec<f64>, Vec<f64>) = each(|of| Some(of.first / of.steady?));
             let mut all = vec![
-                samples("first", "first", Unit::Seconds, first.0, first.1),
-                samples("steady", "steady", Unit::Seconds, steady.0, steady.1),
-                samples("ratio", "first ÷ steady", Unit::Ratio, ratio.0, ratio.1),
+                samples(
+                    Quantity::First.into(),
+                    "first",
+                    Unit::Seconds,
+                    first.0,
+                    first.1,
+                ),
+                samples(
+                    Quantity::Steady.into(),
+                    "steady",
+                    Unit::Seconds,
+                    steady.0,
+                    steady.1,
+                ),
+                samples(
+                    Quantity::Ratio.into(),
+                    "first ÷ steady",
+                    Unit::Ratio,
+                    ratio.0,
+                    ratio.1,
+                ),
             ];
             all.retain(|samples| !(samples.base.is_empty() && samples.new.is_empty()));
             all
@@ -194,12 +220,12 @@ fn of_series(key: &SeriesKey, base: &Series, new: &Series) -> Vec<Samples> {
 }
 
 /// The largest change, with regressions first, and the number of changes.
-fn headline(quantities: &[Quantity]) -> (Headline, Verdict) {
-    let size = |quantity: &Quantity| {
+fn headline(quantities: &[QuantityChange]) -> (Headline, Verdict) {
+    let size = |quantity: &QuantityChange| {
         let part = quantity.relative.map_or(0.0, |part| part.value);
         part.ln_1p().abs()
     };
-    let changed: Vec<&Quantity> = (quantities.iter())
+    let changed: Vec<&QuantityChange> = (quantities.iter())
         .filter(|quantity| matches!(quantity.verdict, Verdict::Slower | Verdict::Faster))
         .collect();
     let largest = (changed.iter()).max_by(|a, b| {
@@ -207,7 +233,7 @@ fn headline(quantities: &[Quantity]) -> (Headline, Verdict) {
         gate.then_with(|| size(a).total_cmp(&size(b)))
     });
     let Some(largest) = largest else {
-        let sure = |q: &Quantity| q.verdict == Verdict::Same;
+        let sure = |q: &QuantityChange| q.verdict == Verdict::Same;
         let same = quantities.iter().filter(|q| sure(q)).count();
         let gated = || quantities.iter().filter(|q| q.gated);
         let verdict = match gated().all(sure) && gated().count() > 0 {
@@ -241,7 +267,7 @@ fn headline(quantities: &[Quantity]) -> (Headline, Verdict) {
     }
     let headline = Headline {
         text,
-        quantity: Some(largest.id.clone()),
+        quantity: Some(largest.id),
         cause: None,
         items: Vec::new(),
     };

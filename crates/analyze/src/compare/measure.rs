@@ -18,7 +18,7 @@
 
 use std::borrow::Cow;
 
-use super::{Estimate, Level, SeriesKey, Unit};
+use super::{Compared, Estimate, Level, SeriesKey, Unit};
 use crate::stats::{by_permutation, geometric_difference, mean, welch};
 
 /// The scale of a comparison.
@@ -34,7 +34,7 @@ pub(super) enum By {
 /// The values of a quantity, one per start, of both sides.
 #[derive(Clone, Debug)]
 pub(super) struct Samples {
-    pub id: &'static str,
+    pub id: Compared,
     pub name: Cow<'static, str>,
     pub unit: Unit,
     pub of: Option<SeriesKey>,

@@ -25,9 +25,9 @@ mod words;
 
 pub use lab::compare_labs;
 pub use runs::{RunInput, compare_runs};
-pub use settings::{DEFAULT_GATE, QUANTITIES, Settings};
+pub use settings::{DEFAULT_GATE, Settings};
 
 pub(crate) use preheat_model::compare::{
-    COMPARE_SCHEMA, CauseChange, Change, CompareKind, CompareReport, Estimate, Floors, Headline,
-    ItemChange, Level, Quantity, SIGNIFICANT, SeriesKey, Side, Unit, Verdict,
+    COMPARE_SCHEMA, CauseChange, Change, CompareKind, CompareReport, Compared, Estimate, Floors,
+    Headline, ItemChange, Level, QuantityChange, SIGNIFICANT, SeriesKey, Side, Unit, Verdict,
 };

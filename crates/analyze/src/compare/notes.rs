@@ -7,7 +7,7 @@ use super::regions::iterating_pairs;
 use super::runs::RunInput;
 use super::starts::Counted;
 use super::words::count;
-use super::{CompareReport, Side};
+use super::{CompareReport, Compared, Side};
 use crate::run::RunReport;
 use crate::stats::FEWEST;
 
@@ -94,7 +94,8 @@ pub(super) fn regions([base, new]: &[Vec<String>; 2]) -> Option<String> {
 }
 
 /// A note on gated quantities that were not measured, if any.
-pub(super) fn unjudged(ids: &[&str]) -> Option<String> {
+pub(super) fn unjudged(of: &[Compared]) -> Option<String> {
+    let ids: Vec<&str> = of.iter().map(|of| of.id()).collect();
     let is = if ids.len() == 1 { "is" } else { "are" };
     (!ids.is_empty()).then(|| {
         format!(

@@ -5,6 +5,9 @@
 //! paired in that order. Otherwise regions with the same source text are paired in their
 //! order, and the others by name.
 
+use preheat_model::Quantity;
+
+use super::Compared;
 use super::Unit;
 use super::measure::{By, Samples};
 use super::starts::Counted;
@@ -24,7 +27,11 @@ pub(super) fn regions(
         .into_iter()
         .enumerate()
         .map(|(at, (was, is))| Samples {
-            id: if first == Some(at) { "first" } else { "region" },
+            id: if first == Some(at) {
+                Quantity::First.into()
+            } else {
+                Compared::Region
+            },
             name: name(was, is).into(),
             unit: Unit::Seconds,
             of: None,

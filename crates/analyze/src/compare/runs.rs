@@ -1,5 +1,7 @@
 //! Compares two recorded runs, from their starts to the document.
 
+use preheat_model::Quantity;
+
 use super::alike::are_alike;
 use super::causes::{judge_each, measure_each};
 use super::first_line::FirstLine;
@@ -8,7 +10,10 @@ use super::measure::{Measured, Samples, measure};
 use super::regions::{regions, unpaired};
 use super::settings::{OF_ITERATIONS, Settings};
 use super::starts::{Counted, always_fails, causes, compared_at, counted, quantities};
-use super::{COMPARE_SCHEMA, CompareKind, CompareReport, Quantity, Side, Unit, Verdict, notes};
+use super::{
+    COMPARE_SCHEMA, CompareKind, CompareReport, Compared, QuantityChange, Side, Unit, Verdict,
+    notes,
+};
 use crate::run::{Behind, RunReport, Temperature, warmest};
 use crate::stats::holm;
 
@@ -36,7 +41,7 @@ pub fn compare_runs(base: &RunInput, new: &RunInput, settings: &Settings) -> Com
     let mut samples = quantities(&of_base, &of_new, settings);
     if !alike {
         // Only the regions that both sides time are comparable.
-        samples.retain(|samples| !OF_ITERATIONS.contains(&samples.id));
+        samples.retain(|samples| !OF_ITERATIONS.iter().any(|of| samples.id == *of));
     }
     let regions = regions((base.report, &of_base), (new.report, &of_new), alike);
     samples.extend(regions);
@@ -104,20 +109,20 @@ pub(super) fn judged(
     measured: Vec<Measured>,
     adjusted: &[Option<f64>],
     settings: &Settings,
-) -> Vec<Quantity> {
+) -> Vec<QuantityChange> {
     let each = samples.into_iter().zip(measured).zip(adjusted);
     each.map(|((samples, measured), adjusted_p)| {
         let judged = measured.judge(*adjusted_p, settings);
         let gated = settings.gates(samples.id);
         let floor = match (samples.unit, samples.id) {
             (Unit::Bytes, _) => settings.floors.bytes,
-            (Unit::Seconds, "steady") => settings.floors.steady,
+            (Unit::Seconds, id) if id == Quantity::Steady => settings.floors.steady,
             (Unit::Seconds, _) => settings.floors.seconds,
             _ => 0.0,
         };
         let change = measured.difference.map_or(0.0, |by| by.value);
-        Quantity {
-            id: samples.id.to_owned(),
+        QuantityChange {
+            id: samples.id,
             name: samples.name.into_owned(),
             unit: samples.unit,
             of: samples.of,
@@ -138,7 +143,7 @@ pub(super) fn judged(
 
 /// Returns true if something that could fail the comparison cannot be judged: a gated
 /// quantity, a requested one that was not measured, or everything.
-pub(super) fn is_inconclusive(quantities: &[Quantity], unjudged: &[&str]) -> bool {
+pub(super) fn is_inconclusive(quantities: &[QuantityChange], unjudged: &[Compared]) -> bool {
     let gated = || quantities.iter().filter(|quantity| quantity.gated);
     gated().any(|quantity| quantity.verdict == Verdict::Inconclusive)
         || gated().next().is_none()
@@ -146,7 +151,7 @@ pub(super) fn is_inconclusive(quantities: &[Quantity], unjudged: &[&str]) -> boo
 }
 
 /// The overall verdict: not `same` if a requested quantity was not judged.
-pub(super) fn verdict_with(verdict: Verdict, unjudged: &[&str]) -> Verdict {
+pub(super) fn verdict_with(verdict: Verdict, unjudged: &[Compared]) -> Verdict {
     match verdict {
         Verdict::Same if !unjudged.is_empty() => Verdict::Inconclusive,
         verdict => verdict,

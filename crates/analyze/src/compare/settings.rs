@@ -1,32 +1,27 @@
 //! The definition of a regression.
 
-use super::{CompareKind, Floors, Quantity};
+use preheat_model::Quantity;
 
-/// The ids of all quantities of a run, in display order.
-pub const QUANTITIES: [&str; 9] = [
-    "time-to-first",
-    "first",
-    "steady",
-    "ratio",
-    "warmup",
-    "excess",
-    "device-memory",
-    "host-memory",
-    "region",
-];
+use super::{CompareKind, Compared, Floors, QuantityChange};
 
 /// The quantities that can fail a comparison by default. The ratio follows from first and
 /// steady, and a warm-up with more iterations may be shorter in time.
-pub const DEFAULT_GATE: [&str; 5] = [
-    "time-to-first",
-    "first",
-    "steady",
-    "device-memory",
-    "host-memory",
+pub const DEFAULT_GATE: [Quantity; 5] = [
+    Quantity::TimeToFirst,
+    Quantity::First,
+    Quantity::Steady,
+    Quantity::DeviceMemory,
+    Quantity::HostMemory,
 ];
 
 /// The quantities of iterations.
-pub(super) const OF_ITERATIONS: [&str; 5] = ["first", "steady", "ratio", "warmup", "excess"];
+pub(super) const OF_ITERATIONS: [Quantity; 5] = [
+    Quantity::First,
+    Quantity::Steady,
+    Quantity::Ratio,
+    Quantity::Warmup,
+    Quantity::Excess,
+];
 
 /// The definition of a regression.
 #[derive(Clone, Debug, PartialEq)]
@@ -35,9 +30,9 @@ pub struct Settings {
     pub max_regression: f64,
     /// Changes smaller than this are ignored too.
     pub floors: Floors,
-    /// The ids of the quantities that can fail the comparison. Lab quantities measured once
+    /// The quantities that can fail the comparison. Lab quantities measured once
     /// per start, the `value`s, count as `first`.
-    pub gate: Vec<String>,
+    pub gate: Vec<Compared>,
     /// The version of preheat that compares.
     pub preheat: String,
 }
@@ -57,32 +52,33 @@ impl Settings {
                 steady: 10e-6,
                 bytes: f64::from(1 << 20),
             },
-            gate: DEFAULT_GATE.map(str::to_owned).to_vec(),
+            gate: DEFAULT_GATE.map(Compared::Quantity).to_vec(),
             preheat: preheat.to_owned(),
         }
     }
 
     /// The settings without these quantities in the gate.
-    pub(super) fn without(&self, ids: &[&str]) -> Settings {
+    pub(super) fn without(&self, quantities: &[Quantity]) -> Settings {
         let mut settings = self.clone();
-        settings.gate.retain(|id| !ids.contains(&id.as_str()));
+        let gate = &mut settings.gate;
+        gate.retain(|id| !quantities.iter().any(|quantity| id == quantity));
         settings
     }
 
-    /// The ids in the gate that were not judged: neither side has them, or they differ in
+    /// The quantities in the gate that were not judged: neither side has them, or they differ in
     /// kind. The default gate only covers what exists: a program without a device has no
     /// device memory, which is not a problem.
-    pub(super) fn unjudged<'a>(&'a self, quantities: &[Quantity]) -> Vec<&'a str> {
-        let usual = DEFAULT_GATE.iter().all(|id| self.gates(id));
+    pub(super) fn unjudged(&self, quantities: &[QuantityChange]) -> Vec<Compared> {
+        let usual = DEFAULT_GATE.iter().all(|of| self.gates((*of).into()));
         if usual && self.gate.len() == DEFAULT_GATE.len() {
             return Vec::new();
         }
-        let judged = |id: &str| {
+        let judged = |id: &Compared| {
             let mut gated = quantities.iter().filter(|quantity| quantity.gated);
-            gated.any(|quantity| quantity.id == id || (quantity.id == "value" && id == "first"))
+            gated.any(|quantity| as_gated(quantity.id) == *id)
         };
-        let ids = self.gate.iter().map(String::as_str);
-        ids.filter(|id| !judged(id)).collect()
+        let gate = self.gate.iter().copied();
+        gate.filter(|id| !judged(id)).collect()
     }
 
     /// The whole of which the allowed regression is the floor of times.
@@ -93,8 +89,15 @@ impl Settings {
         }
     }
 
-    pub(super) fn gates(&self, id: &str) -> bool {
-        let id = if id == "value" { "first" } else { id };
-        self.gate.iter().any(|gated| gated == id)
+    pub(super) fn gates(&self, id: Compared) -> bool {
+        self.gate.contains(&as_gated(id))
+    }
+}
+
+/// The quantity in a gate that decides about another: a lab value counts as `first`.
+fn as_gated(id: Compared) -> Compared {
+    match id {
+        Compared::Value => Quantity::First.into(),
+        Compared::Region | Compared::Quantity(_) => id,
     }
 }

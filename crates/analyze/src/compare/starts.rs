@@ -1,8 +1,10 @@
 //! Selects the starts that count, and extracts their values.
 
+use preheat_model::Quantity;
+
+use super::CauseChange;
 use super::measure::{By, Samples};
 use super::settings::Settings;
-use super::{CauseChange, Unit};
 use crate::run::{self, Cause, FEW_ITERATIONS, RunReport, StartReport, Temperature, temperatures};
 use crate::stats::{StartSummary, mean, summarize_start};
 
@@ -105,10 +107,10 @@ pub(super) fn quantities(base: &Counted, new: &Counted, settings: &Settings) -> 
     };
     let starts =
         |value: fn(&StartReport) -> Option<f64>| (base.of_starts(value), new.of_starts(value));
-    let by_factor = |id, name: &'static str, unit, (base, new): (Vec<f64>, Vec<f64>)| Samples {
-        id,
-        name: name.into(),
-        unit,
+    let by_factor = |of: Quantity, (base, new): (Vec<f64>, Vec<f64>)| Samples {
+        id: of.into(),
+        name: of.title().into(),
+        unit: of.unit(),
         of: None,
         base,
         new,
@@ -123,35 +125,21 @@ pub(super) fn quantities(base: &Counted, new: &Counted, settings: &Settings) -> 
     let warmup = iterations(|of| of.steady_start.map(|at| at as f64));
     let excess = iterations(|of| of.excess);
     let mut all = vec![
+        by_factor(Quantity::TimeToFirst, (times(base), times(new))),
         by_factor(
-            "time-to-first",
-            "time to first",
-            Unit::Seconds,
-            (times(base), times(new)),
-        ),
-        by_factor(
-            "first",
-            "first iteration",
-            Unit::Seconds,
+            Quantity::First,
             // A start counts here whether or not it reached a steady state.
             iterations(|of| Some(of.first)),
         ),
+        by_factor(Quantity::Steady, iterations(|of| of.steady)),
         by_factor(
-            "steady",
-            "steady iteration",
-            Unit::Seconds,
-            iterations(|of| of.steady),
-        ),
-        by_factor(
-            "ratio",
-            "first ÷ steady",
-            Unit::Ratio,
+            Quantity::Ratio,
             iterations(|of| Some(of.first / of.steady?)),
         ),
         Samples {
-            id: "warmup",
-            name: "warm-up".into(),
-            unit: Unit::Iterations,
+            id: Quantity::Warmup.into(),
+            name: Quantity::Warmup.title().into(),
+            unit: Quantity::Warmup.unit(),
             of: None,
             // One iteration more or less is always within the margin.
             by: By::Sum {
@@ -162,9 +150,9 @@ pub(super) fn quantities(base: &Counted, new: &Counted, settings: &Settings) -> 
             new: warmup.1,
         },
         Samples {
-            id: "excess",
-            name: "excess".into(),
-            unit: Unit::Seconds,
+            id: Quantity::Excess.into(),
+            name: Quantity::Excess.title().into(),
+            unit: Quantity::Excess.unit(),
             of: None,
             // Judged against itself; a change below the floor is within the margin.
             by: By::Sum {
@@ -175,15 +163,11 @@ pub(super) fn quantities(base: &Counted, new: &Counted, settings: &Settings) -> 
             new: excess.1,
         },
         by_factor(
-            "device-memory",
-            "peak device memory",
-            Unit::Bytes,
+            Quantity::DeviceMemory,
             starts(|start| start.peak_device.map(|bytes| bytes as f64)),
         ),
         by_factor(
-            "host-memory",
-            "peak host memory",
-            Unit::Bytes,
+            Quantity::HostMemory,
             starts(|start| Some(start.peak_resident as f64).filter(|bytes| *bytes > 0.0)),
         ),
     ];

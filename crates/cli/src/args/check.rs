@@ -4,7 +4,8 @@ use std::path::PathBuf;
 
 use clap::Args;
 use preheat_analyze::check::{Limit, headroom, limit};
-use preheat_model::check::Quantity;
+use preheat_model::Quantity;
+use preheat_model::check::Limited;
 
 use super::TEMPLATE;
 
@@ -21,7 +22,7 @@ use super::TEMPLATE;
 
 A budget:
   time_to_first = \"2 s\"              also first, steady, excess
-  first_ratio = 50                   first / steady
+  first_ratio = 50                   first ÷ steady
   warmup = 3                         iterations before steady
   device_memory = \"1 GiB\"            peak; also host_memory, of the largest process
   cause.\"python imports\" = \"1.5 s\"   until the end of the first iteration
@@ -89,7 +90,7 @@ pub struct LimitArguments {
     pub steady: Option<Limit>,
 
     /// The first iteration divided by the steady one
-    #[arg(long, value_name = "RATIO", allow_hyphen_values = true, value_parser = |text: &str| limit(Quantity::FirstRatio, text))]
+    #[arg(long, value_name = "RATIO", allow_hyphen_values = true, value_parser = |text: &str| limit(Quantity::Ratio, text))]
     pub first_ratio: Option<Limit>,
 
     /// Iterations before steady
@@ -158,5 +159,5 @@ fn cause(text: &str) -> anyhow::Result<Limit> {
     let Some((name, most)) = text.rsplit_once('=') else {
         anyhow::bail!("expected a cause and its limit, as in 'python imports=1.5s'");
     };
-    Ok(limit(Quantity::cause(name)?, most)?)
+    Ok(limit(Limited::cause_named(name)?, most)?)
 }

@@ -6,7 +6,9 @@ use std::time::Duration;
 use clap::Args;
 use preheat_analyze::check::headroom;
 use preheat_analyze::compare::DEFAULT_GATE;
+use preheat_model::Quantity;
 use preheat_model::check::{InvalidValue, Unit};
+use preheat_model::compare::Compared;
 use preheat_model::run::Temperature;
 
 use super::{TEMPLATE, iterations, seconds, values};
@@ -51,8 +53,8 @@ pub struct CompareArguments {
     pub min_memory: f64,
 
     /// Quantities that can fail the comparison, separated by commas
-    #[arg(long, value_name = "QUANTITY", value_delimiter = ',', default_values = DEFAULT_GATE, value_parser = values::quantity())]
-    pub gate: Vec<String>,
+    #[arg(long, value_name = "QUANTITY", value_delimiter = ',', default_values = DEFAULT_GATE.map(Quantity::id), value_parser = values::quantity())]
+    pub gate: Vec<Compared>,
 
     /// Exit with 3 if a gated quantity is inconclusive and none regressed
     #[arg(long)]

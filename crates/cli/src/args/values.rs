@@ -2,9 +2,10 @@
 //! errors with the nearest name, and in completions.
 
 use clap::builder::{PossibleValue, PossibleValuesParser, TypedValueParser};
-use preheat_analyze::compare::QUANTITIES;
 use preheat_device::Kind;
 use preheat_lab::{DeviceChoice, Framework, FrameworkChoice};
+use preheat_model::Quantity;
+use preheat_model::compare::Compared;
 use preheat_model::lab::{ExperimentId, MOST_STARTS};
 use preheat_model::run::Temperature;
 use preheat_start::{Form, MOST_STANDBYS, Remedy};
@@ -54,8 +55,10 @@ pub fn temperature() -> impl TypedValueParser<Value = Temperature> {
 }
 
 /// A quantity of `compare`.
-pub fn quantity() -> PossibleValuesParser {
-    PossibleValuesParser::new(QUANTITIES)
+pub fn quantity() -> impl TypedValueParser<Value = Compared> {
+    let known = Quantity::ALL.map(Compared::Quantity);
+    let all = known.into_iter().chain([Compared::Region]);
+    one_of(all.map(|of| (of.id(), of)).collect())
 }
 
 /// A remedy; `none` is `None`.

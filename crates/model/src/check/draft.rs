@@ -1,6 +1,6 @@
 //! A budget drafted from measurements.
 
-use super::Quantity;
+use super::Limited;
 use crate::run::Temperature;
 use crate::stats::Interval;
 
@@ -8,7 +8,7 @@ use crate::stats::Interval;
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Measured {
     /// The quantity.
-    pub of: Quantity,
+    pub of: Limited,
     /// The temperature of the starts.
     pub temperature: Temperature,
     /// The estimate and its interval.

@@ -5,8 +5,9 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::{Place, Quantity, Unit};
+use super::{Limited, Place, Unit};
 use crate::Machine;
+use crate::Quantity;
 use crate::run::{Cause, Temperature};
 use crate::stats::Interval;
 
@@ -107,18 +108,18 @@ pub enum LineKind {
     ExitCode,
 }
 
-impl From<Quantity> for LineKind {
-    fn from(of: Quantity) -> LineKind {
+impl From<Limited> for LineKind {
+    fn from(of: Limited) -> LineKind {
         match of {
-            Quantity::TimeToFirst => LineKind::TimeToFirst,
-            Quantity::First => LineKind::First,
-            Quantity::Steady => LineKind::Steady,
-            Quantity::FirstRatio => LineKind::FirstRatio,
-            Quantity::Warmup => LineKind::Warmup,
-            Quantity::Excess => LineKind::Excess,
-            Quantity::DeviceMemory => LineKind::DeviceMemory,
-            Quantity::HostMemory => LineKind::HostMemory,
-            Quantity::Cause(_) => LineKind::Cause,
+            Limited::Quantity(Quantity::TimeToFirst) => LineKind::TimeToFirst,
+            Limited::Quantity(Quantity::First) => LineKind::First,
+            Limited::Quantity(Quantity::Steady) => LineKind::Steady,
+            Limited::Quantity(Quantity::Ratio) => LineKind::FirstRatio,
+            Limited::Quantity(Quantity::Warmup) => LineKind::Warmup,
+            Limited::Quantity(Quantity::Excess) => LineKind::Excess,
+            Limited::Quantity(Quantity::DeviceMemory) => LineKind::DeviceMemory,
+            Limited::Quantity(Quantity::HostMemory) => LineKind::HostMemory,
+            Limited::Cause(_) => LineKind::Cause,
         }
     }
 }

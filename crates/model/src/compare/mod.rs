@@ -4,6 +4,6 @@ mod report;
 
 pub use crate::units::Unit;
 pub use report::{
-    COMPARE_SCHEMA, CauseChange, Change, CompareKind, CompareReport, Estimate, Floors, Headline,
-    ItemChange, Level, Quantity, SIGNIFICANT, SeriesKey, Side, Verdict,
+    COMPARE_SCHEMA, CauseChange, Change, CompareKind, CompareReport, Compared, Estimate, Floors,
+    Headline, ItemChange, Level, QuantityChange, SIGNIFICANT, SeriesKey, Side, Verdict,
 };

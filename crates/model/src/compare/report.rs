@@ -6,10 +6,10 @@
 
 use serde::{Deserialize, Serialize};
 
-use crate::Machine;
 use crate::lab::ExperimentId;
 use crate::run::{Cause, IterationsBy, Temperature};
 use crate::units::Unit;
+use crate::{Machine, Quantity};
 
 /// The schema id that this version writes.
 pub const COMPARE_SCHEMA: &str = "preheat.compare/1";
@@ -43,7 +43,7 @@ pub struct CompareReport {
     pub inconclusive: bool,
     /// The quantities in display order: time to first, first, steady, ratio, warm-up,
     /// excess, device memory, host memory; for the lab, series by series.
-    pub quantities: Vec<Quantity>,
+    pub quantities: Vec<QuantityChange>,
     /// The causes, largest difference first; none for the lab. Their differences add up to
     /// that of the arithmetic mean of time to first.
     pub causes: Vec<CauseChange>,
@@ -106,7 +106,7 @@ pub struct Headline {
     /// The text: `+1.9 s: Python imports, sympy is new`. No full stop.
     pub text: String,
     /// The `id` of the quantity it is about; `None` if nothing changed.
-    pub quantity: Option<String>,
+    pub quantity: Option<Compared>,
     /// The cause that explains most of it, if any.
     pub cause: Option<Cause>,
     /// The names of that cause's items, largest change first.
@@ -208,13 +208,47 @@ pub struct SeriesKey {
     pub size: Option<u64>,
 }
 
+/// What a comparison compares.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Compared {
+    /// A region that the program times itself.
+    Region,
+    /// A value that the lab measures once per start.
+    Value,
+    /// A quantity of a start.
+    #[serde(untagged)]
+    Quantity(Quantity),
+}
+
+impl Compared {
+    /// The name in documents: `time-to-first`, `region`.
+    pub fn id(self) -> &'static str {
+        match self {
+            Compared::Region => "region",
+            Compared::Value => "value",
+            Compared::Quantity(quantity) => quantity.id(),
+        }
+    }
+}
+
+impl From<Quantity> for Compared {
+    fn from(quantity: Quantity) -> Compared {
+        Compared::Quantity(quantity)
+    }
+}
+
+impl PartialEq<Quantity> for Compared {
+    fn eq(&self, other: &Quantity) -> bool {
+        *self == Compared::Quantity(*other)
+    }
+}
+
 /// A quantity on both sides, and the verdict on its change.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-pub struct Quantity {
-    /// The machine-readable name: `time-to-first`, `first`, `steady`, `ratio`, `warmup`,
-    /// `excess`, `device-memory`, `host-memory`; for the lab `first`, `steady`, `ratio` or
-    /// `value`.
-    pub id: String,
+pub struct QuantityChange {
+    /// The machine-readable name. A lab has `first`, `steady`, `ratio` and `value`.
+    pub id: Compared,
     /// The human-readable name: `time to first`, `first iteration`, …
     pub name: String,
     /// The unit of its numbers.
@@ -245,7 +279,7 @@ pub struct Quantity {
     pub regressed: bool,
 }
 
-impl Quantity {
+impl QuantityChange {
     /// The verdict without the correction for the number of quantities, if that made it
     /// inconclusive.
     pub fn uncorrected(&self) -> Option<Verdict> {

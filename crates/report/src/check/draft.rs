@@ -1,7 +1,7 @@
 //! Writes a new budget as TOML: limits with headroom, and the measured values in comments.
 
+use preheat_model::check::Unit;
 use preheat_model::check::{Draft, DraftLine};
-use preheat_model::check::{Quantity, Unit};
 use preheat_model::run::{RunReport, Temperature};
 
 use super::words::{starts, with_ends};
@@ -39,7 +39,7 @@ pub fn check_draft(draft: &Draft, report: &RunReport) -> String {
         let found = with_ends(measured.of.unit(), &measured.value);
         text.push_str(&format!(
             "# No limit of {}: its starts differ too much, measured {found}\n",
-            key(measured.of)
+            measured.of.key()
         ));
     }
     for temperature in Temperature::ALL.into_iter().skip(1) {
@@ -63,16 +63,9 @@ fn write(text: &mut String, lines: &[&DraftLine]) {
     }
 }
 
-fn key(of: Quantity) -> String {
-    match of {
-        Quantity::Cause(cause) => format!("cause.\"{}\"", cause.as_str()),
-        _ => of.key().to_owned(),
-    }
-}
-
 fn setting(line: &DraftLine) -> String {
     let of = line.measured.of;
-    let key = key(of);
+    let key = of.key();
     match of.unit() {
         Unit::Seconds | Unit::Bytes => format!("{key} = \"{}\"", line.most),
         _ => format!("{key} = {}", line.most),

@@ -1,6 +1,6 @@
 //! The decision of a comparison as text: whether a gated quantity regressed.
 
-use preheat_model::compare::{CompareKind, CompareReport, Quantity, Unit, Verdict};
+use preheat_model::compare::{CompareKind, CompareReport, QuantityChange, Unit, Verdict};
 
 use super::order::name;
 use super::words::{change, margin};
@@ -26,11 +26,12 @@ pub(super) enum Decision {
 /// The decision and its text.
 pub(super) fn gate(report: &CompareReport) -> (Decision, String) {
     let gated = || report.quantities.iter().filter(|quantity| quantity.gated);
-    let of =
-        |verdict: Verdict| -> Vec<&Quantity> { gated().filter(|q| q.verdict == verdict).collect() };
+    let of = |verdict: Verdict| -> Vec<&QuantityChange> {
+        gated().filter(|q| q.verdict == verdict).collect()
+    };
     let margin = margin(report.max_regression);
     if report.regressed {
-        let regressed: Vec<&Quantity> = gated().filter(|q| q.regressed).collect();
+        let regressed: Vec<&QuantityChange> = gated().filter(|q| q.regressed).collect();
         let text = format!(
             "Regressed beyond {margin}: {}.{} Exit code 1.",
             some(&regressed, with_change),
@@ -59,17 +60,17 @@ pub(super) fn gate(report: &CompareReport) -> (Decision, String) {
              regressed beyond {margin}."
         ),
     };
-    let beyond = |quantity: &Quantity| {
+    let beyond = |quantity: &QuantityChange| {
         let low = quantity.relative.and_then(|part| part.low);
         low.is_some_and(|low| low > report.max_regression)
     };
-    let (small, unsure): (Vec<&Quantity>, Vec<&Quantity>) =
+    let (small, unsure): (Vec<&QuantityChange>, Vec<&QuantityChange>) =
         of(Verdict::Slower).into_iter().partition(|q| beyond(q));
     let listed = if all { vec![] } else { open.clone() };
-    let (slower, listed): (Vec<&Quantity>, Vec<&Quantity>) =
+    let (slower, listed): (Vec<&QuantityChange>, Vec<&QuantityChange>) =
         (listed.into_iter()).partition(|of| of.uncorrected() == Some(Verdict::Slower));
     // Only one side has them.
-    let (single, listed): (Vec<&Quantity>, Vec<&Quantity>) =
+    let (single, listed): (Vec<&QuantityChange>, Vec<&QuantityChange>) =
         listed.into_iter().partition(|of| of.difference.is_none());
     let correction = format!(
         "Slower or larger, but not after correction for {} quantities",
@@ -108,7 +109,7 @@ fn faster(report: &CompareReport) -> String {
     let mut text = String::new();
     for (what, unit) in [("Faster", Unit::Seconds), ("Smaller", Unit::Bytes)] {
         let all = report.quantities.iter();
-        let those: Vec<&Quantity> = all
+        let those: Vec<&QuantityChange> = all
             .filter(|of| of.verdict == Verdict::Faster && of.unit == unit)
             .collect();
         if !those.is_empty() && report.kind == CompareKind::Runs {
@@ -119,16 +120,16 @@ fn faster(report: &CompareReport) -> String {
 }
 
 /// Formats a quantity for a list.
-type Describe = fn(&Quantity) -> String;
+type Describe = fn(&QuantityChange) -> String;
 
-fn with_change(quantity: &Quantity) -> String {
+fn with_change(quantity: &QuantityChange) -> String {
     // Do not break the line between a number and its interval.
     let change = change(quantity).replace(' ', &TIE.to_string());
     format!("{} {change}", name(quantity))
 }
 
 /// The first few quantities, and the number of the others.
-fn some(quantities: &[&Quantity], describe: impl Fn(&Quantity) -> String) -> String {
+fn some(quantities: &[&QuantityChange], describe: impl Fn(&QuantityChange) -> String) -> String {
     let mut names: Vec<String> = quantities.iter().take(NAMED).map(|q| describe(q)).collect();
     match quantities.len().saturating_sub(NAMED) {
         0 => {}

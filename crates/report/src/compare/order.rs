@@ -1,6 +1,6 @@
 //! Sorts the quantities, changed ones first, and names the series of the lab.
 
-use preheat_model::compare::{CompareReport, Level, Quantity, SeriesKey, Verdict};
+use preheat_model::compare::{CompareReport, Level, QuantityChange, SeriesKey, Verdict};
 
 use super::words::{changed, value};
 use crate::labels::full_label;
@@ -9,26 +9,26 @@ use crate::run::words::counted;
 /// The quantities grouped by verdict.
 pub(super) struct Sorted<'a> {
     /// Faster or slower: regressions first, then by relative change.
-    pub changed: Vec<&'a Quantity>,
+    pub changed: Vec<&'a QuantityChange>,
     /// By relative change, largest first.
-    pub inconclusive: Vec<&'a Quantity>,
+    pub inconclusive: Vec<&'a QuantityChange>,
     /// In the order of the report.
-    pub same: Vec<&'a Quantity>,
+    pub same: Vec<&'a QuantityChange>,
 }
 
 /// Groups the quantities of the report by verdict.
 pub(super) fn sorted(report: &CompareReport) -> Sorted<'_> {
-    let of = |wanted: &dyn Fn(Verdict) -> bool| -> Vec<&Quantity> {
+    let of = |wanted: &dyn Fn(Verdict) -> bool| -> Vec<&QuantityChange> {
         let all = report.quantities.iter();
         all.filter(|quantity| wanted(quantity.verdict)).collect()
     };
-    let size = |quantity: &Quantity| {
+    let size = |quantity: &QuantityChange| {
         let part = quantity.relative.map(|part| part.value.abs());
         part.filter(|part| part.is_finite())
             .unwrap_or(f64::NEG_INFINITY)
     };
     let largest = |mut all: Vec<_>| {
-        all.sort_by(|a: &&Quantity, b: &&Quantity| size(b).total_cmp(&size(a)));
+        all.sort_by(|a: &&QuantityChange, b: &&QuantityChange| size(b).total_cmp(&size(a)));
         all
     };
     Sorted {
@@ -49,7 +49,7 @@ pub(super) fn series(of: &SeriesKey) -> String {
 }
 
 /// The full name of a quantity, with its series if it has one.
-pub(super) fn name(quantity: &Quantity) -> String {
+pub(super) fn name(quantity: &QuantityChange) -> String {
     match &quantity.of {
         None => quantity.name.clone(),
         Some(of) => format!("{} of {} on {}", quantity.name, series(of), of.subject),
@@ -57,15 +57,15 @@ pub(super) fn name(quantity: &Quantity) -> String {
 }
 
 /// The quantities that can be compared, and those that only one side has.
-pub(super) fn by_sides(report: &CompareReport) -> (Vec<&Quantity>, Vec<&Quantity>) {
+pub(super) fn by_sides(report: &CompareReport) -> (Vec<&QuantityChange>, Vec<&QuantityChange>) {
     let all = report.quantities.iter();
     all.partition(|quantity| quantity.base.is_some() == quantity.new.is_some())
 }
 
 /// Sentences with the values of quantities that only one side has: `only in new: steady
 /// iteration 246 µs, warm-up 1`.
-pub(super) fn only_in(quantities: &[&Quantity]) -> Vec<String> {
-    let of = |side: &str, level: fn(&Quantity) -> Option<&Level>| {
+pub(super) fn only_in(quantities: &[&QuantityChange]) -> Vec<String> {
+    let of = |side: &str, level: fn(&QuantityChange) -> Option<&Level>| {
         let values: Vec<String> = (quantities.iter())
             .filter_map(|quantity| {
                 let value = value(level(quantity)?.mean.value, quantity.unit);
@@ -85,13 +85,14 @@ pub(super) fn only_in(quantities: &[&Quantity]) -> Vec<String> {
 
 /// The reasons why quantities are inconclusive, without duplicates and full stops.
 /// Quantities with an interval are skipped: the interval shows it.
-pub(super) fn reasons(quantities: &[&Quantity]) -> Vec<String> {
+pub(super) fn reasons(quantities: &[&QuantityChange]) -> Vec<String> {
     let open = quantities
         .iter()
         .filter(|quantity| quantity.verdict == Verdict::Inconclusive);
     let count = open.clone().count();
     let mut reasons: Vec<(&str, Vec<&str>)> = Vec::new();
-    let has_interval = |quantity: &Quantity| quantity.difference.is_some_and(|by| by.low.is_some());
+    let has_interval =
+        |quantity: &QuantityChange| quantity.difference.is_some_and(|by| by.low.is_some());
     for quantity in open.filter(|quantity| !quantity.why.is_empty() && !has_interval(quantity)) {
         match reasons.iter_mut().find(|(why, _)| *why == quantity.why) {
             Some((_, names)) => names.push(&quantity.name),

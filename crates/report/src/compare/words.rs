@@ -1,6 +1,6 @@
 //! Formats the numbers of a comparison: levels, differences and intervals with their units.
 
-use preheat_model::compare::{CauseChange, Estimate, Quantity, Unit, Verdict};
+use preheat_model::compare::{CauseChange, Estimate, QuantityChange, Unit, Verdict};
 
 use crate::terminal::clean;
 use crate::units::{ABSENT, bytes_f64, duration, number, ratio, too_wide};
@@ -151,7 +151,7 @@ fn scale(most: f64, unit: Unit) -> (f64, String) {
 
 /// Formats a relative change with its interval, `+27 % (26 to 28)`; without one, the
 /// absolute change, `+3 (1 to 5)`.
-pub(super) fn change(quantity: &Quantity) -> String {
+pub(super) fn change(quantity: &QuantityChange) -> String {
     let (change, ends) = match (&quantity.relative, &quantity.difference) {
         (Some(part), _) => {
             let ends = percent_ends(part).map(|ends| (ends, String::new()));
@@ -187,7 +187,7 @@ pub(super) fn sentence(text: &str) -> String {
 
 /// The verdict on a quantity as a word. With a star, it did not survive the correction for
 /// the number of quantities, which [`correction`] explains.
-pub(super) fn verdict(quantity: &Quantity) -> String {
+pub(super) fn verdict(quantity: &QuantityChange) -> String {
     match starred(quantity) {
         Some(word) => format!("{word} *"),
         None => quantity.verdict.word(quantity.unit).to_owned(),
@@ -195,7 +195,7 @@ pub(super) fn verdict(quantity: &Quantity) -> String {
 }
 
 /// The word before the star of a quantity that has one.
-pub(super) fn starred(quantity: &Quantity) -> Option<&'static str> {
+pub(super) fn starred(quantity: &QuantityChange) -> Option<&'static str> {
     Some(quantity.uncorrected()?.word(quantity.unit))
 }
 

@@ -5,8 +5,8 @@ mod lab;
 mod parts;
 
 use preheat_model::compare::{
-    COMPARE_SCHEMA, CauseChange, CompareKind, CompareReport, Estimate, Floors, Headline, Quantity,
-    Unit, Verdict,
+    COMPARE_SCHEMA, CauseChange, CompareKind, CompareReport, Estimate, Floors, Headline,
+    QuantityChange, Unit, Verdict,
 };
 use preheat_model::run::Cause;
 
@@ -78,7 +78,7 @@ pub fn regression() -> CompareReport {
     ];
     report.headline = Headline {
         text: "+1.9 s: Python imports, sympy is new".to_owned(),
-        quantity: Some("time-to-first".to_owned()),
+        quantity: Some(preheat_model::Quantity::TimeToFirst.into()),
         cause: Some(Cause::PythonImports),
         items: vec!["sympy".to_owned()],
     };
@@ -142,7 +142,7 @@ pub fn memory() -> CompareReport {
     (report.verdict, report.regressed, report.inconclusive) =
         (Verdict::Slower, changed.regressed, changed.inconclusive);
     report.headline.text = "peak device memory +256 MiB (+30 %)".into();
-    report.headline.quantity = Some("device-memory".to_owned());
+    report.headline.quantity = Some(preheat_model::Quantity::DeviceMemory.into());
     report.notes = vec![
         "the machines differ, and so may the times: processor Intel(R) Xeon(R) Platinum 8480+ \
          against AMD EPYC 9554"
@@ -288,7 +288,7 @@ fn runs(means: Means, starts: usize) -> CompareReport {
     report
 }
 
-fn quantities(means: Means, starts: usize) -> Vec<Quantity> {
+fn quantities(means: Means, starts: usize) -> Vec<QuantityChange> {
     let kinds = [
         ("time-to-first", "time to first", Unit::Seconds),
         ("first", "first iteration", Unit::Seconds),
@@ -299,14 +299,14 @@ fn quantities(means: Means, starts: usize) -> Vec<Quantity> {
         ("device-memory", "peak device memory", Unit::Bytes),
         ("host-memory", "peak host memory", Unit::Bytes),
     ];
-    let mut all: Vec<Quantity> = kinds
+    let mut all: Vec<QuantityChange> = kinds
         .into_iter()
         .zip(means)
         .zip(SPREAD)
         .map(|(((id, name, unit), means), spread)| quantity(id, name, unit, means, spread, starts))
         .collect();
     for quantity in &mut all {
-        quantity.gated = !["ratio", "warmup", "excess"].contains(&&*quantity.id);
+        quantity.gated = !["ratio", "warmup", "excess"].contains(&quantity.id.id());
         quantity.regressed &= quantity.gated;
     }
     all

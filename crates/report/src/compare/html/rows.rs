@@ -1,6 +1,6 @@
 //! The table of quantities: base, new, the change, and its plot around zero.
 
-use preheat_model::compare::{CompareReport, Level, Quantity};
+use preheat_model::compare::{CompareReport, Level, QuantityChange};
 
 use super::field::Field;
 use super::{class, sign};
@@ -15,8 +15,8 @@ use crate::units::{ABSENT, tie};
 /// subtitle, which may be empty.
 pub(super) fn table(
     report: &CompareReport,
-    quantities: &[&Quantity],
-    name: impl Fn(&Quantity) -> (String, String),
+    quantities: &[&QuantityChange],
+    name: impl Fn(&QuantityChange) -> (String, String),
 ) -> String {
     if quantities.is_empty() {
         return String::new();
@@ -43,7 +43,7 @@ pub(super) fn table(
     )
 }
 
-fn row(quantity: &Quantity, field: &Field, (name, below): (String, String)) -> String {
+fn row(quantity: &QuantityChange, field: &Field, (name, below): (String, String)) -> String {
     let level = |level: &Option<Level>| match level {
         Some(level) => value(level.mean.value, quantity.unit),
         None => ABSENT.to_owned(),

@@ -1,6 +1,6 @@
 //! Two lab results: the changed and the inconclusive quantities, and the number of the others.
 
-use preheat_model::compare::{CompareReport, Quantity};
+use preheat_model::compare::{CompareReport, QuantityChange};
 
 use super::super::order::{series, sorted};
 use super::table::{Name, Row, Table};
@@ -26,7 +26,13 @@ pub(super) fn show(screen: &mut Screen, report: &CompareReport) {
 }
 
 /// Shows one table per subject, the subject with the largest change first.
-fn list(screen: &mut Screen, title: &str, quantities: &[&Quantity], most: usize, quiet: bool) {
+fn list(
+    screen: &mut Screen,
+    title: &str,
+    quantities: &[&QuantityChange],
+    most: usize,
+    quiet: bool,
+) {
     let shown = &quantities[..quantities.len().min(most)];
     let mut subjects: Vec<&str> = Vec::new();
     for quantity in shown {
@@ -52,12 +58,12 @@ fn list(screen: &mut Screen, title: &str, quantities: &[&Quantity], most: usize,
     }
 }
 
-fn subject(quantity: &Quantity) -> &str {
+fn subject(quantity: &QuantityChange) -> &str {
     quantity.of.as_ref().map_or("", |of| &of.subject)
 }
 
 /// The name of a row: `first   train · mlp, iteration`, with the series aligned.
-fn name(quantity: &Quantity, names: usize) -> Name {
+fn name(quantity: &QuantityChange, names: usize) -> Name {
     let series = quantity.of.as_ref().map_or(String::new(), series);
     Name::Series(format!("{:<names$}", clean(&quantity.name)), clean(&series))
 }

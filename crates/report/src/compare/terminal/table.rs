@@ -4,7 +4,7 @@
 //! names of series, the relative change, then base and new. Other long names, which are those
 //! of timed regions, get a separate line above their numbers instead: both ends matter.
 
-use preheat_model::compare::{Level, Quantity, Verdict};
+use preheat_model::compare::{Level, QuantityChange, Verdict};
 
 use super::super::words::{change, changed, interval, percents, signed, value, verdict};
 use super::style_of;
@@ -65,7 +65,7 @@ pub(super) struct Row {
 
 impl Row {
     /// Creates the row of a quantity.
-    pub fn new(name: Name, quantity: &Quantity) -> Row {
+    pub fn new(name: Name, quantity: &QuantityChange) -> Row {
         let level = |level: &Option<Level>| match level {
             Some(level) => value(level.mean.value, quantity.unit),
             None => ABSENT.to_owned(),

@@ -107,7 +107,7 @@ pub fn lab() -> CompareReport {
     }
     report.headline = Headline {
         text: "train of torch on cuda: first +62 ms (+20 %); alloc of cuda is faster".to_owned(),
-        quantity: Some("first".to_owned()),
+        quantity: Some(preheat_model::Quantity::First.into()),
         cause: None,
         items: vec![],
     };

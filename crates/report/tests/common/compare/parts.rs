@@ -3,7 +3,7 @@
 
 use preheat_model::Machine;
 use preheat_model::compare::{
-    CauseChange, Change, Estimate, ItemChange, Level, Quantity, Side, Unit, Verdict,
+    CauseChange, Change, Estimate, ItemChange, Level, QuantityChange, Side, Unit, Verdict,
 };
 use preheat_model::run::{Cause, IterationsBy, Temperature};
 
@@ -96,7 +96,7 @@ pub fn quantity(
     (was, is): (f64, f64),
     spread: f64,
     starts: usize,
-) -> Quantity {
+) -> QuantityChange {
     let (base, new) = (level(was, spread, starts, 0), level(is, spread, starts, 4));
     let difference = difference(&base, &new);
     let part = |value: f64| value / was;
@@ -108,8 +108,8 @@ pub fn quantity(
     let verdict = verdict(difference, was);
     let beyond = relative.low.is_some_and(|low| low > MARGIN);
     let sure = difference.low.is_some();
-    Quantity {
-        id: id.to_owned(),
+    QuantityChange {
+        id: serde_json::from_value(id.into()).unwrap(),
         name: name.to_owned(),
         unit,
         of: None,

@@ -1,7 +1,8 @@
 //! The top of the page: the change and its cause, the decision, the most important
 //! quantities, and the two sides.
 
-use preheat_model::compare::{CompareKind, CompareReport, Level, Quantity, Side, Verdict};
+use preheat_model::Quantity;
+use preheat_model::compare::{CompareKind, CompareReport, Level, QuantityChange, Side, Verdict};
 
 use super::super::class;
 use crate::compare::gate::{Decision, FLAG, gate};
@@ -45,16 +46,21 @@ fn tiles(report: &CompareReport) -> String {
     if report.kind == CompareKind::Lab {
         return String::new();
     }
-    let find = |id: &str| report.quantities.iter().find(|quantity| quantity.id == id);
-    let memory = find("device-memory").or_else(|| find("host-memory"));
-    [find("time-to-first"), find("first"), find("steady"), memory]
-        .into_iter()
-        .flatten()
-        .map(tile)
-        .collect()
+    let find = |of: Quantity| report.quantities.iter().find(|quantity| quantity.id == of);
+    let memory = find(Quantity::DeviceMemory).or_else(|| find(Quantity::HostMemory));
+    [
+        find(Quantity::TimeToFirst),
+        find(Quantity::First),
+        find(Quantity::Steady),
+        memory,
+    ]
+    .into_iter()
+    .flatten()
+    .map(tile)
+    .collect()
 }
 
-fn tile(quantity: &Quantity) -> String {
+fn tile(quantity: &QuantityChange) -> String {
     let level = |level: &Option<Level>| match level {
         Some(level) => value(level.mean.value, quantity.unit),
         None => ABSENT.to_owned(),

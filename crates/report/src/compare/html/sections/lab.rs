@@ -1,7 +1,7 @@
 //! Two lab results: changed quantities, then inconclusive ones; unchanged quantities are
 //! folded away.
 
-use preheat_model::compare::Quantity;
+use preheat_model::compare::QuantityChange;
 
 use super::super::ComparePage;
 use super::super::rows::table;
@@ -24,7 +24,7 @@ pub(in crate::compare::html) fn add(page: &mut ComparePage) {
          of a regression. Regressions come first, then the largest changes.",
         margin(report.max_regression)
     );
-    let drawn = |quantities: &[&Quantity]| {
+    let drawn = |quantities: &[&QuantityChange]| {
         let most = quantities.len().min(DRAWN);
         let mut html = table(report, &quantities[..most], name);
         if quantities.len() > most {
@@ -57,7 +57,7 @@ pub(in crate::compare::html) fn add(page: &mut ComparePage) {
     page.section("same", "Unchanged", "", &folded(&text, &list));
 }
 
-fn same(quantities: &[&Quantity]) -> String {
+fn same(quantities: &[&QuantityChange]) -> String {
     let mut data = Table::new(&["series", "on", "quantity", "base", "new", "change"]);
     data.words = vec![1, 2];
     for quantity in quantities.iter().take(LISTED) {
@@ -81,7 +81,7 @@ fn same(quantities: &[&Quantity]) -> String {
 }
 
 /// The name, `train · mlp, iteration: first`, and the subject.
-fn name(quantity: &Quantity) -> (String, String) {
+fn name(quantity: &QuantityChange) -> (String, String) {
     match &quantity.of {
         None => (quantity.name.clone(), String::new()),
         Some(of) => (

@@ -1,7 +1,8 @@
 //! Every start as a dot: compares the difference between the sides with the spread of the
 //! starts.
 
-use preheat_model::compare::{Level, Quantity};
+use preheat_model::Quantity;
+use preheat_model::compare::{Level, QuantityChange};
 
 use super::super::ComparePage;
 use crate::compare::words::{ends, value};
@@ -11,7 +12,7 @@ use crate::html::svg::{Anchor, Mark, Svg};
 use crate::units::ABSENT;
 
 /// The quantities whose starts are shown.
-const SHOWN: [&str; 3] = ["time-to-first", "first", "steady"];
+const SHOWN: [Quantity; 3] = [Quantity::TimeToFirst, Quantity::First, Quantity::Steady];
 /// The layout of a drawing.
 const WIDTH: f64 = 360.0;
 const LEFT: f64 = 46.0;
@@ -35,7 +36,7 @@ pub(in crate::compare::html) fn add(page: &mut ComparePage) {
     page.section("starts", "Starts", lead, &grid(&figures));
 }
 
-fn figure(page: &mut ComparePage, quantity: &Quantity) -> Option<String> {
+fn figure(page: &mut ComparePage, quantity: &QuantityChange) -> Option<String> {
     let sides: Vec<(&str, &Level)> = [("base", &quantity.base), ("new", &quantity.new)]
         .into_iter()
         .filter_map(|(name, level)| Some((name, level.as_ref()?)))

@@ -1,96 +1,73 @@
-//! The quantities that a budget can limit, and their units.
+//! What a budget can limit, and how its values are written.
 
 use super::near::did_you_mean;
 use super::value::quoted;
+use crate::Quantity;
 use crate::run::Cause;
 use crate::stats::Interval;
 use crate::units::{self, Unit};
 
-/// A quantity that can have a limit.
+/// What can have a limit.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub enum Quantity {
-    /// From `exec` to the end of the first iteration.
-    TimeToFirst,
-    /// The first iteration.
-    First,
-    /// The steady iteration.
-    Steady,
-    /// first ÷ steady.
-    FirstRatio,
-    /// Iterations before steady.
-    Warmup,
-    /// The cost of warm-up beyond steady.
-    Excess,
-    /// The peak device memory.
-    DeviceMemory,
-    /// Peak host memory: the largest resident size of a process.
-    HostMemory,
+pub enum Limited {
+    /// A quantity of a start.
+    Quantity(Quantity),
     /// The time of one cause on the path to the end of the first iteration.
     Cause(Cause),
 }
 
-impl Quantity {
-    /// All quantities except causes.
-    pub const PLAIN: [Quantity; 8] = [
-        Quantity::TimeToFirst,
-        Quantity::First,
-        Quantity::Steady,
-        Quantity::FirstRatio,
-        Quantity::Warmup,
-        Quantity::Excess,
-        Quantity::DeviceMemory,
-        Quantity::HostMemory,
-    ];
+impl From<Quantity> for Limited {
+    fn from(quantity: Quantity) -> Limited {
+        Limited::Quantity(quantity)
+    }
+}
 
-    /// The key in a budget; `cause` for all causes.
-    pub fn key(self) -> &'static str {
+impl PartialEq<Quantity> for Limited {
+    fn eq(&self, other: &Quantity) -> bool {
+        matches!(self, Limited::Quantity(quantity) if quantity == other)
+    }
+}
+
+impl Limited {
+    /// The key in a budget: `first_ratio`, `cause."Python imports"`.
+    pub fn key(self) -> String {
         match self {
-            Quantity::TimeToFirst => "time_to_first",
-            Quantity::First => "first",
-            Quantity::Steady => "steady",
-            Quantity::FirstRatio => "first_ratio",
-            Quantity::Warmup => "warmup",
-            Quantity::Excess => "excess",
-            Quantity::DeviceMemory => "device_memory",
-            Quantity::HostMemory => "host_memory",
-            Quantity::Cause(_) => "cause",
+            Limited::Quantity(quantity) => quantity.key().to_owned(),
+            Limited::Cause(cause) => format!("cause.\"{}\"", cause.as_str()),
         }
     }
 
     /// The human-readable name.
     pub fn title(self) -> &'static str {
         match self {
-            Quantity::TimeToFirst => "time to first",
-            Quantity::First => "first iteration",
-            Quantity::Steady => "steady iteration",
-            Quantity::FirstRatio => "first / steady",
-            Quantity::Warmup => "warm-up iterations",
-            Quantity::Excess => "excess",
-            Quantity::DeviceMemory => "peak device memory",
-            Quantity::HostMemory => "peak host memory",
-            Quantity::Cause(cause) => cause.as_str(),
+            Limited::Quantity(quantity) => quantity.title(),
+            Limited::Cause(cause) => cause.as_str(),
         }
     }
 
     /// The unit of its values.
     pub fn unit(self) -> Unit {
         match self {
-            Quantity::FirstRatio => Unit::Ratio,
-            Quantity::Warmup => Unit::Iterations,
-            Quantity::DeviceMemory | Quantity::HostMemory => Unit::Bytes,
-            _ => Unit::Seconds,
+            Limited::Quantity(quantity) => quantity.unit(),
+            Limited::Cause(_) => Unit::Seconds,
         }
     }
-}
 
-impl Quantity {
+    /// The cause, if it is one.
+    pub fn cause(self) -> Option<Cause> {
+        match self {
+            Limited::Quantity(_) => None,
+            Limited::Cause(cause) => Some(cause),
+        }
+    }
+
     /// Looks up a cause by name, ignoring case.
-    pub fn cause(name: &str) -> Result<Quantity, UnknownCause> {
+    pub fn cause_named(name: &str) -> Result<Limited, UnknownCause> {
         let found = Cause::ALL
             .into_iter()
             .find(|cause| cause.as_str().eq_ignore_ascii_case(name.trim()));
         let unknown = || UnknownCause(name.to_owned());
-        found.map(Quantity::Cause).ok_or_else(unknown)
+        found.map(Limited::Cause).ok_or_else(unknown)
     }
 }
 
