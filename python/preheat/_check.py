@@ -71,8 +71,8 @@ def check(recording: str, limits: Sequence[str], document: bytes = b"") -> Check
 def with_option(text: str, option: str) -> str:
     """Replaces the flag of `preheat run` in a hint to make more starts."""
     # Lines of the report are wrapped.
-    hint = r"(use)\s--starts\s(\d+)|record with `preheat run --starts (\d+)`"
-    return re.sub(hint, lambda found: f"use {option}{found[2] or found[3]}", text)
+    hint = r"use\s--starts\s(\d+)|record with `preheat run --starts (\d+)`"
+    return re.sub(hint, lambda found: f"use {option}{found[1] or found[2]}", text)
 
 
 def validate(limits: Sequence[str]) -> None:

@@ -106,7 +106,7 @@ class iteration:
             async def streamed(*args: "Any", **kwargs: "Any") -> "Any":
                 with iteration(name):
                     values = function(*args, **kwargs)
-                    # What `yield from` does, which asynchronous generators do not have.
+                    # Like `yield from`, which asynchronous generators do not have.
                     try:
                         value = await values.asend(None)
                         while True:

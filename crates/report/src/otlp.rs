@@ -101,7 +101,8 @@ pub fn run_otlp(
         }
         let in_first = end.saturating_sub(run[0].begin.max(first)) as f64 * 1e-9;
         let usual = in_first * steady[run[0].cause.index()];
-        if usual > 0.0 {
+        // Less is a rounding error.
+        if usual >= 1e-9 {
             about.push(("preheat.steady_work", Value::Real(usual)));
         }
         spans.add(to_first, cause, (run[0].begin, end), &about);
