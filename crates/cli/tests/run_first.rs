@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 
 use preheat_model::compare::Verdict;
-use preheat_model::run::{IterationsBy, RemedyGroup, RunReport};
+use preheat_model::run::{IterationsBy, RegionReport, RemedyGroup, RunReport};
 
 mod support;
 use support::{Directory, compare, compared, preheat, python_with, require, run};
@@ -54,10 +54,16 @@ fn recorded(directory: &Directory, command: &[&OsStr], flags: &[&str]) -> (RunRe
     )
 }
 
+/// The regions that the program times, without levels that preheat measures.
+fn timed(report: &RunReport) -> impl Iterator<Item = &RegionReport> {
+    let regions = report.regions.iter();
+    regions.filter(|region| region.clock.is_some())
+}
+
 /// Every execution of the timed regions in the report, in order.
 fn regions(report: &RunReport) -> Vec<f64> {
     let mut seconds = Vec::new();
-    for region in &report.regions {
+    for region in timed(report) {
         seconds.push(region.first.estimate);
         seconds.extend(region.second.map(|second| second.estimate));
     }
@@ -74,7 +80,7 @@ fn agree(report: &RunReport, printed: &[f64]) {
             "{found} and {printed}"
         );
     }
-    for region in &report.regions {
+    for region in timed(report) {
         let sum: f64 = region.causes.iter().map(|part| part.seconds).sum();
         assert!(
             (sum / region.first.estimate - 1.0).abs() < 1e-6,
@@ -383,6 +389,45 @@ fn a_prediction_of_keras_is_what_a_timer_around_it_says() {
         // The call lies within the region; on a busy machine one may be cut in between.
         assert!(ratios.iter().all(|ratio| *ratio < 1.01), "{ratios:?}");
         assert!(ratios.iter().any(|ratio| *ratio > 1.0 - NEAR), "{ratios:?}");
+    }
+}
+
+#[test]
+fn two_predictions_of_several_batches_are_iterations_and_their_steps_a_level() {
+    let Some(python) = python_with("tensorflow") else {
+        return;
+    };
+    let program = |timer: &str, end: &str| {
+        format!(
+            "import time, keras, numpy
+model = keras.Sequential([keras.layers.Input((8,)), keras.layers.Dense(1)])
+x = numpy.zeros((320, 8))
+for _ in range(2):
+    {timer}model.predict(x, verbose=0){end}
+"
+        )
+    };
+    for (timer, end) in [
+        ("", ""),
+        ("s = time.time(); ", "; print('it:', time.time() - s, 's')"),
+    ] {
+        let directory = Directory::new();
+        fs::write(directory.join("program.py"), program(timer, end)).expect("it is written");
+        let (report, printed) =
+            recorded(&directory, &[python.as_ref(), "program.py".as_ref()], &[]);
+        assert!(
+            report.iteration.starts_with("calls of predict"),
+            "{}",
+            report.iteration
+        );
+        assert_eq!(report.starts[0].iterations.len(), 2);
+        let steps = (report.regions.iter()).find(|region| region.name == "steps of predict");
+        let steps = steps.expect("they are listed");
+        assert_eq!((steps.count, steps.clock), (20, None));
+        assert!(steps.first.estimate <= report.first.unwrap());
+        if !timer.is_empty() {
+            agree(&report, &printed);
+        }
     }
 }
 

@@ -120,14 +120,29 @@ fn calls_of_two_models_are_not_a_first_and_a_second() {
             "import torch\nNet = torch.nn.Linear\nx = torch.ones(2, 8)\na, b = Net(8, 8), Net(8, 8)\n{calls}"
         );
         let report = recorded(python, &script, &["--starts", "1"]);
-        (report.iteration.clone(), report.starts[0].iterations.len())
+        let numbers = report.starts[0].iterations.len();
+        // Different models are listed, and not compared.
+        let calls = (report.regions.iter())
+            .filter(|region| region.name.starts_with("call of "))
+            .inspect(|call| assert_eq!((call.count, call.second), (1, None)));
+        let different = calls.count();
+        if different > 0 {
+            assert!(report.first.is_some());
+            assert_eq!((report.steady, report.ratio), (None, None));
+            assert_eq!((report.second, report.first_to_second), (None, None));
+            assert_eq!((report.class, different), (None, numbers));
+        }
+        (report.iteration, numbers)
     };
     for python in support::pythons_with_torch() {
         let of = |calls: &str| iteration(&python, calls);
         assert_eq!(
             of("a(x); b(x)\n"),
-            ("no repetition was found".to_owned(), 0)
+            ("calls of different models".to_owned(), 2)
         );
+        let ensemble = "for m in [Net(8, 8) for _ in range(6)]: m(x)\n";
+        assert_eq!(of(ensemble), ("calls of different models".to_owned(), 6));
+        assert_eq!(of("a(x)\n"), ("no repetition was found".to_owned(), 0));
         assert_eq!(of("a(x); a(x)\n"), ("calls of Linear".to_owned(), 2));
         let pairs = "for _ in range(3): a(x); b(x)\n";
         assert_eq!(of(pairs), ("calls of Linear".to_owned(), 3));
@@ -136,6 +151,56 @@ fn calls_of_two_models_are_not_a_first_and_a_second() {
         // A new model each time.
         let new = "for _ in range(4): Net(8, 8)(x)\n";
         assert_eq!(of(new), ("calls of Linear".to_owned(), 4));
+    }
+}
+
+#[test]
+fn a_first_step_without_a_begin_is_not_compared() {
+    let work = "loss = ((x @ w) ** 2).sum(); loss.backward(); o.step(); o.zero_grad()";
+    let script = |body: &str| {
+        format!(
+            "import time, torch
+w = torch.zeros(200, 200, requires_grad=True)
+x = torch.randn(200, 200)
+o = torch.optim.SGD([w], lr=0.1)
+{body}"
+        )
+    };
+    for python in support::pythons_with_torch() {
+        let of = |body: &str| recorded(&python, &script(body), &["--starts", "1"]);
+        // Neither a model call nor a timer shows where the first iteration begins.
+        for count in [2, 20] {
+            let report = of(&format!("for _ in range({count}): {work}\n"));
+            assert_eq!(report.iteration, "steps of SGD");
+            assert_eq!(report.starts[0].iterations.len(), count);
+            assert!(!report.compares_first());
+            assert_eq!((report.first, report.ratio), (None, None));
+            assert_eq!((report.first_to_second, report.class), (None, None));
+            assert!(report.second.is_some());
+            assert!(!report.remedies.iter().any(|remedy| remedy.id == "warm-up"));
+            // It has all of its work, and perhaps more.
+            for start in &report.starts {
+                assert!(start.iterations[0] > 0.1 * start.iterations[1], "{start:?}");
+            }
+        }
+        // More steps than the timed region could replace.
+        let timed = format!(
+            "for _ in range(20):\n    t = time.time()\n    {work}\n    print(time.time() - t)\n"
+        );
+        let report = of(&timed);
+        assert!(report.compares_first() && report.first.is_some());
+        let region = report.regions[0].first.estimate;
+        assert!((report.first.unwrap() / region - 1.0).abs() < 0.05);
+        // A closure does all work within the step.
+        let closure = "def closure():
+    o.zero_grad()
+    loss = ((x @ w) ** 2).sum()
+    loss.backward()
+    return loss
+for _ in range(4): o.step(closure)
+";
+        let report = of(closure);
+        assert!(report.compares_first() && report.first.is_some());
     }
 }
 

@@ -1,4 +1,5 @@
-//! Comparisons of iterations that lines of output end.
+//! Comparisons of iterations whose begin is not certain: lines of output end them, or nothing
+//! precedes the first step of an optimizer.
 //!
 //! A warm-up without output precedes the first line. If the begin of the first iteration is
 //! known, such a warm-up is not part of it, but still part of the time to first; otherwise
@@ -9,7 +10,7 @@ use preheat_model::Quantity;
 use super::measure::{Measured, Samples};
 use super::settings::Settings;
 use super::{Compared, QuantityChange, Verdict};
-use crate::run::{FirstBegin, RunReport};
+use crate::run::{FirstBegin, IterationsBy, RunReport};
 
 /// The quantities that depend on the begin of the first iteration.
 const OF_FIRST: [Quantity; 4] = [
@@ -27,19 +28,21 @@ fn depends_on_first(id: Compared) -> bool {
 /// rule defines their iterations.
 pub(super) struct FirstLine {
     sides: Option<(FirstBegin, FirstBegin)>,
+    /// True if the first iteration of a side may contain something else.
+    unknown: bool,
+    /// True if lines end the iterations.
+    by_lines: bool,
 }
 
 impl FirstLine {
     pub(super) fn of(base: &RunReport, new: &RunReport) -> FirstLine {
         FirstLine {
             sides: base.first_begin.zip(new.first_begin),
+            unknown: [base, new]
+                .iter()
+                .any(|side| side.first_begin.is_some_and(|begin| !begin.known)),
+            by_lines: base.iterations_by == IterationsBy::Lines,
         }
-    }
-
-    /// True if the first iteration of a side may contain a warm-up.
-    fn is_unknown(&self) -> bool {
-        self.sides
-            .is_some_and(|(base, new)| !(base.known && new.known))
     }
 
     /// The warm-up iterations of each side before its first line, if their numbers differ.
@@ -51,7 +54,7 @@ impl FirstLine {
     /// The settings without quantities that a warm-up may change.
     pub(super) fn gated(&self, settings: &Settings) -> Settings {
         let mut left_out: Vec<Quantity> = Vec::new();
-        if self.is_unknown() {
+        if self.unknown {
             left_out.extend(OF_FIRST);
         }
         if self.warm_ups().is_some() {
@@ -63,7 +66,7 @@ impl FirstLine {
     /// Omits the tests of quantities whose begin is not known.
     pub(super) fn judgeable(&self, samples: &[Samples], measured: Vec<Measured>) -> Vec<Measured> {
         let each = samples.iter().zip(measured);
-        each.map(|(samples, measured)| match self.is_unknown() {
+        each.map(|(samples, measured)| match self.unknown {
             true if depends_on_first(samples.id) => Measured {
                 p: None,
                 ..measured
@@ -75,7 +78,7 @@ impl FirstLine {
 
     /// States why quantities without a test have no verdict.
     pub(super) fn explain(&self, quantities: &mut [QuantityChange]) {
-        if !self.is_unknown() {
+        if !self.unknown {
             return;
         }
         let judged = |quantity: &&mut QuantityChange| depends_on_first(quantity.id);
@@ -87,11 +90,18 @@ impl FirstLine {
 
     /// Sentences for the notes.
     pub(super) fn notes(&self) -> Vec<String> {
-        let unknown = self.is_unknown().then(|| {
-            "nothing that repeats between the lines shows where the first iteration begins: it \
-             may contain a warm-up without output, so it has no verdict and cannot fail; \
-             lines:BEGIN=>END marks its begin"
-                .to_owned()
+        let unknown = self.unknown.then(|| match self.by_lines {
+            true => {
+                "nothing that repeats between the lines shows where the first iteration begins: it \
+                 may contain a warm-up without output, so it has no verdict and cannot fail; \
+                 lines:BEGIN=>END marks its begin"
+                    .to_owned()
+            }
+            false => {
+                "nothing shows where the first iteration begins: it may contain set-up, so it has \
+                 no verdict and cannot fail; a timer around each iteration marks its begin"
+                    .to_owned()
+            }
         });
         let warm_ups = self.warm_ups().map(|(base, new)| {
             format!(
@@ -112,6 +122,8 @@ mod tests {
         let side = |(known, silent)| FirstBegin { known, silent };
         let first_line = FirstLine {
             sides: Some((side(base), side(new))),
+            unknown: !(base.0 && new.0),
+            by_lines: true,
         };
         let settings = Settings::new(CompareKind::Runs, "0");
         (first_line.gated(&settings).gate, first_line.notes().len())

@@ -14,7 +14,7 @@ use super::{
     COMPARE_SCHEMA, CompareKind, CompareReport, Compared, QuantityChange, Side, Unit, Verdict,
     notes,
 };
-use crate::run::{Behind, RunReport, Temperature, warmest};
+use crate::run::{Behind, IterationUnit, RunReport, Temperature, warmest};
 use crate::stats::holm;
 
 /// One side of a comparison.
@@ -42,6 +42,12 @@ pub fn compare_runs(base: &RunInput, new: &RunInput, settings: &Settings) -> Com
     if !alike {
         // Only the regions that both sides time are comparable.
         samples.retain(|samples| !OF_ITERATIONS.iter().any(|of| samples.id == *of));
+    }
+    if base.report.unit == Some(IterationUnit::Models) {
+        // Later iterations are calls of other models.
+        samples.retain(|samples| {
+            samples.id == Quantity::First || !OF_ITERATIONS.iter().any(|of| samples.id == *of)
+        });
     }
     let regions = regions((base.report, &of_base), (new.report, &of_new), alike);
     samples.extend(regions);

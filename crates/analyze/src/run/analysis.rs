@@ -8,8 +8,9 @@ use super::path::CAUSES;
 use super::summary::{self, Group};
 use super::timers::Regions;
 use super::{
-    Behind, Cause, CauseReport, IterationsBy, RUN_SCHEMA, Recording, RunReport, RunView,
-    StartAnalysis, counted, marks, memory, notes, others, remedies, timers, viewing, warmest,
+    Behind, Cause, CauseReport, IterationUnit, IterationsBy, RUN_SCHEMA, Recording, RunReport,
+    RunView, StartAnalysis, counted, marks, memory, notes, others, remedies, timers, viewing,
+    warmest,
 };
 use crate::stats::{Interval, interval};
 
@@ -62,6 +63,8 @@ pub fn analyze(recording: &Recording) -> Findings {
     if let (Some(group), Some(start)) = (warmest, seen.get(shown)) {
         let doubts = notes::Doubts {
             by: decision.by,
+            compared: report.compares_first(),
+            models: report.unit == Some(IterationUnit::Models),
             group,
             examined: &examined,
             start,
@@ -78,7 +81,12 @@ pub fn analyze(recording: &Recording) -> Findings {
     }
     report.ladder = groups.iter().rev().map(Group::rung).collect();
     match warmest {
-        Some(group) => numbers(&mut report, group),
+        Some(group) => {
+            numbers(&mut report, group);
+            if !report.compares_first() {
+                without_comparison(&mut report);
+            }
+        }
         None => report.time_to_first = walls(&report, recording.manifest.settings.seed),
     }
     let mut view = RunView::default();
@@ -101,6 +109,7 @@ pub fn analyze(recording: &Recording) -> Findings {
                 _ => &decision.found,
             },
             iterate: decision.regions(),
+            unit: decision.timed_unit(),
             seed: recording.manifest.settings.seed,
         });
         report.regions = timed;
@@ -201,6 +210,22 @@ fn numbers(report: &mut RunReport, group: &Group) {
         report.consistency = enough.then_some(series.consistency);
         report.warmup = series.warmup;
         report.excess = series.excess;
+    }
+}
+
+/// Removes the comparisons of the first iteration with later ones. Steps have no first
+/// iteration if its begin is not known; calls of different models have no later ones.
+fn without_comparison(report: &mut RunReport) {
+    (report.ratio, report.first_to_second) = (None, None);
+    (report.class, report.consistency) = (None, None);
+    (report.warmup, report.excess) = (None, None);
+    report.first_excess.clear();
+    report.second_excess.clear();
+    match report.unit {
+        Some(IterationUnit::Models) => {
+            (report.steady, report.second, report.best) = (None, None, None);
+        }
+        _ => report.first = None,
     }
 }
 

@@ -44,7 +44,8 @@ pub struct RunReport {
     /// The unit that an iteration is; none if nothing repeats, and in older documents.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub unit: Option<IterationUnit>,
-    /// The evidence for the begin of the first iteration; only for iterations by lines.
+    /// The evidence for the begin of the first iteration; only for iterations by lines, and for
+    /// steps of an optimizer whose first begin is not known.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub first_begin: Option<FirstBegin>,
     /// From `exec` to the end of the first iteration, or to the end of the program if
@@ -125,6 +126,19 @@ pub enum IterationsBy {
     None,
 }
 
+impl RunReport {
+    /// Returns true if the first iteration is comparable with later ones: they do the same
+    /// work, and begin by the same rule.
+    pub fn compares_first(&self) -> bool {
+        let begins = self.first_begin.is_none_or(|begin| begin.known);
+        match self.unit {
+            Some(IterationUnit::Models) => false,
+            Some(IterationUnit::OptimizerStep) => begins,
+            _ => true,
+        }
+    }
+}
+
 /// The unit that an iteration is. Only iterations of the same unit are comparable.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
@@ -147,6 +161,8 @@ pub enum IterationUnit {
     TestStep,
     /// A call of a model.
     ModelCall,
+    /// A call of one of several models, each of which is called once.
+    Models,
     /// A call of a Python function.
     FunctionCall,
     /// A call of a function compiled by JAX.

@@ -2,8 +2,8 @@
 //! causes, and the class of the iterations.
 
 use preheat_model::run::{
-    AfterReading, AroundReport, Cause, CauseSeconds, FunctionReport, HostMemory, IterationsBy,
-    RegionReport, RepeatReport, RunReport, Rung, Temperature, Unfinished,
+    AfterReading, AroundReport, Cause, CauseSeconds, FunctionReport, HostMemory, IterationUnit,
+    IterationsBy, RegionReport, RepeatReport, RunReport, Rung, Temperature, Unfinished,
 };
 use preheat_model::stats::{Class, Consistency, Interval, MUCH_SLOWER};
 
@@ -131,14 +131,23 @@ pub(crate) fn too_few(report: &RunReport) -> Option<String> {
     }
 }
 
-/// The regions after the first of a program without repetitions, in order.
+/// Why the first iteration is not compared with later ones, if its begin is not known.
+pub(crate) fn unknown_begin(report: &RunReport) -> Option<&'static str> {
+    let steps = report.unit == Some(IterationUnit::OptimizerStep);
+    (steps && !report.compares_first())
+        .then_some("not compared with the first: nothing shows where that begins")
+}
+
+/// The regions after the first of a program without repetitions, in order; or the calls of
+/// models after the first.
 pub(crate) fn in_order(report: &RunReport) -> Option<String> {
     /// The maximum number of regions to name.
     const NAMED: usize = 3;
-    let once = |region: &&RegionReport| region.clock.is_some() && region.count == 1;
+    let models = report.unit == Some(IterationUnit::Models);
+    let once = |region: &&RegionReport| (models || region.clock.is_some()) && region.count == 1;
     let regions: Vec<&RegionReport> = report.regions.iter().filter(once).collect();
     let (first, others) = regions.split_first()?;
-    let alone = report.iterations_by == IterationsBy::Timers
+    let alone = (models || report.iterations_by == IterationsBy::Timers)
         && report.second.is_none()
         && report.steady.is_none();
     if !alone || others.is_empty() || regions.len() < report.regions.len() {

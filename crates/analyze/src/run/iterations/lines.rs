@@ -61,14 +61,30 @@ struct Repeated {
     before: usize,
 }
 
+/// The begin of the first iteration that ends at the first of these times: where the program
+/// begins to time it, or by its kernel launches; else after the last import, which may be
+/// earlier. The second value is true if it is known.
+pub(super) fn begin_before(start: &Seen, process: usize, ends: &[u64]) -> (u64, bool) {
+    let regions = regions_begin(start, process, ends);
+    let repeated = regions.or_else(|| launches_begin(start, process, ends));
+    let first = ends.first().copied().unwrap_or(0);
+    let assumed = || {
+        let found = start.trace.processes.get(process);
+        found.map_or(0, |found| code_begins(found, first))
+    };
+    let begin = repeated.map_or_else(assumed, |repeated| repeated.begin);
+    (begin, repeated.is_some())
+}
+
 /// The begin of the first iteration in this process: where the program begins to time it,
 /// else after a warm-up by its steps or calls, else by its kernel launches, else by its first
 /// steps or calls.
 fn repeated(start: &Seen, process: usize) -> Option<Repeated> {
-    let regions = regions_begin(start, process);
+    let lines = &start.trace.lines;
+    let regions = regions_begin(start, process, lines);
     let marks = marks_begin(start, process);
     let after_warm_up = || marks.filter(|marks| marks.before > 0);
-    let launches = || launches_begin(start, process);
+    let launches = || launches_begin(start, process, lines);
     let found = regions.or_else(after_warm_up).or_else(launches).or(marks)?;
     Some(Repeated {
         before: marks.unwrap_or(found).before,
@@ -167,7 +183,7 @@ fn own_lines(stacks: &Stacks, node: u32) -> Option<Vec<(u32, &str)>> {
 /// The begin according to timed regions: if a region is executed between lines, its
 /// execution that the first line ends. A line is read slightly after it is written, when
 /// the next execution may already have begun, so executions count by their midpoint.
-fn regions_begin(start: &Seen, process: usize) -> Option<Repeated> {
+fn regions_begin(start: &Seen, process: usize, lines: &[u64]) -> Option<Repeated> {
     let regions = start.regions.all.iter();
     let begins = regions.filter(|region| region.known).filter_map(|region| {
         let executions = region.executions.iter();
@@ -176,7 +192,7 @@ fn regions_begin(start: &Seen, process: usize) -> Option<Repeated> {
             .map(|one| (one.begin, one.begin + (one.end - one.begin) / 2))
             .collect();
         let middles: Vec<u64> = own.iter().map(|(_, middle)| *middle).collect();
-        let (first, before) = first_of_rare(&start.trace.lines, &middles)?;
+        let (first, before) = first_of_rare(lines, &middles)?;
         Some(Repeated {
             begin: own[first].0,
             before,
@@ -259,7 +275,7 @@ impl Marks {
 
 /// The begin according to kernel launches: as many as between later lines, after the
 /// preceding synchronization.
-fn launches_begin(start: &Seen, process: usize) -> Option<Repeated> {
+fn launches_begin(start: &Seen, process: usize, lines: &[u64]) -> Option<Repeated> {
     let facts = start.facts.get(process)?;
     let spans = facts
         .process
@@ -272,7 +288,7 @@ fn launches_begin(start: &Seen, process: usize) -> Option<Repeated> {
         .map(|span| span.begin)
         .collect();
     launches.sort_unstable();
-    let (first, before) = first_of_first(&start.trace.lines, &launches)?;
+    let (first, before) = first_of_first(lines, &launches)?;
     let launch = launches[first];
     let waits = spans.filter(|span| span.end <= launch && facts.waits_for_device(span));
     // Without a preceding synchronization, everything since the first driver call belongs

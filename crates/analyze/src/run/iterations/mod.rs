@@ -45,6 +45,8 @@ pub(super) enum Rule {
     Keras(What),
     /// Outermost calls of the model with this name.
     Model(String),
+    /// Calls of different models, once each.
+    Models,
     /// Calls of the Python function with this name.
     Function(String),
     /// Calls of the JAX-compiled function with this name.
@@ -67,8 +69,12 @@ enum Accepted {
     /// Steps and repeated timed regions, but not calls of models and functions, nor timed
     /// regions of different lines.
     Steps,
-    /// All rules.
+    /// Whole predictions and evaluations of Keras, if nothing better repeats: not their steps.
+    Whole,
+    /// All rules of repetitions.
     Any,
+    /// Calls of different models, which are listed and not compared.
+    Different,
 }
 
 impl Accepted {
@@ -76,9 +82,12 @@ impl Accepted {
         match self {
             Accepted::Named => matches!(rule, Rule::Named(_)),
             Accepted::Steps => {
-                !matches!(rule, Rule::Model(_) | Rule::Function(_) | Rule::Compiled(_))
+                let calls = matches!(rule, Rule::Model(_) | Rule::Function(_) | Rule::Compiled(_));
+                !calls && *rule != Rule::Models
             }
-            Accepted::Any => true,
+            Accepted::Whole => matches!(rule, Rule::Keras(What::Predict | What::Evaluate)),
+            Accepted::Any => *rule != Rule::Models,
+            Accepted::Different => *rule == Rule::Models,
         }
     }
 }
@@ -94,7 +103,8 @@ pub(super) struct Found {
     pub period: usize,
     /// A description of the begins; empty if the rule implies it.
     pub begins: String,
-    /// The evidence for the begin of the first iteration, if lines define iterations.
+    /// The evidence for the begin of the first iteration, if lines define iterations or the
+    /// begin is not known.
     pub first_begin: Option<FirstBegin>,
     /// Other threads that iterate by the same rule, by the end of their first iteration.
     pub others: Vec<Other>,
@@ -132,8 +142,8 @@ pub(super) struct Decision {
     numbered: bool,
     /// The names of timed regions.
     timed: Vec<String>,
-    /// The definition of the iterations that these regions time.
-    times: Option<String>,
+    /// The definition and the unit of the iterations that these regions time.
+    times: Option<(String, IterationUnit)>,
     /// Indexed by start.
     pub found: Vec<Option<Found>>,
 }
@@ -142,12 +152,14 @@ pub(super) struct Decision {
 type Attempt = (IterationsBy, usize, Accepted);
 
 /// The attempts of `auto`: iterations named by the program, even if rare; repetitions, most
-/// specific first; pairs; regions that the program times once. A model that is called twice
-/// is often called within a timed region, such as a backward pass without an optimizer.
-const AUTO: [Attempt; 12] = [
+/// specific first; pairs; regions that the program times once; calls of different models. A
+/// model that is called twice is often called within a timed region, such as a backward pass
+/// without an optimizer. Two predictions take precedence over their steps.
+const AUTO: [Attempt; 14] = [
     (IterationsBy::Python, TWICE, Accepted::Named),
     (IterationsBy::Python, 1, Accepted::Named),
     (IterationsBy::Nvtx, LEAST, Accepted::Any),
+    (IterationsBy::Python, TWICE, Accepted::Whole),
     (IterationsBy::Python, LEAST, Accepted::Any),
     (IterationsBy::Kernels, LEAST, Accepted::Any),
     (IterationsBy::Nvtx, TWICE, Accepted::Any),
@@ -157,6 +169,7 @@ const AUTO: [Attempt; 12] = [
     (IterationsBy::Timers, TWICE, Accepted::Any),
     (IterationsBy::Kernels, TWICE, Accepted::Any),
     (IterationsBy::Timers, 1, Accepted::Any),
+    (IterationsBy::Python, TWICE, Accepted::Different),
 ];
 
 /// Decides on a rule according to the setting, and applies it to all starts.
@@ -179,6 +192,10 @@ pub(super) fn decide(setting: &str, starts: &[Seen]) -> Decision {
     let name = setting.split_once(':').map(|(_, name)| name);
     for &(by, least, accepted) in attempts {
         let mut rules = candidates(by, name, (least, accepted), starts);
+        if accepted == Accepted::Whole {
+            // Not if training steps, or calls of a function around them, repeat too.
+            rules.truncate(1);
+        }
         rules.retain(|rule| accepted.accepts(rule));
         for rule in rules {
             let found: Vec<Option<Found>> = (starts.iter())
@@ -245,7 +262,7 @@ fn as_timed(decision: Decision, starts: &[Seen]) -> Decision {
     let rule = Rule::Timers(keys.clone());
     Decision {
         by: IterationsBy::Timers,
-        times: Some(decision.words("", 0)),
+        times: (decision.unit()).map(|unit| (decision.words("", 0), unit)),
         timed: timers::names(starts, keys),
         found: starts.iter().map(|start| apply(&rule, start)).collect(),
         rule: Some(rule),
@@ -331,6 +348,7 @@ fn apply(rule: &Rule, start: &Seen) -> Option<Found> {
         Rule::Optimizer(name) => python::steps(start, name),
         Rule::Keras(what) => python::keras(start, *what),
         Rule::Model(name) => python::calls(start, name),
+        Rule::Models => python::calls_of_all(start),
         Rule::Function(name) => functions::find(start, name),
         Rule::Compiled(name) => functions::find_compiled(start, name),
         Rule::Named(name) => functions::find_named(start, name),
@@ -368,6 +386,7 @@ impl Decision {
             Rule::Keras(What::TestStep) => IterationUnit::TestStep,
             Rule::Keras(_) => IterationUnit::TrainStep,
             Rule::Model(_) => IterationUnit::ModelCall,
+            Rule::Models => IterationUnit::Models,
             Rule::Function(_) => IterationUnit::FunctionCall,
             Rule::Compiled(_) => IterationUnit::CompiledCall,
             Rule::Named(_) => IterationUnit::Named,
@@ -375,6 +394,12 @@ impl Decision {
             Rule::Timers(_) => IterationUnit::Region,
             Rule::Lines => IterationUnit::Line,
         })
+    }
+
+    /// The unit of the iterations, or of those that regions time.
+    pub(super) fn timed_unit(&self) -> Option<IterationUnit> {
+        let timed = self.times.as_ref().map(|(_, unit)| *unit);
+        timed.or_else(|| self.unit())
     }
 
     /// The regions whose executions are the iterations.
@@ -393,6 +418,7 @@ impl Decision {
             Some(Rule::Xla(name)) => format!("runs of {name}, compiled by XLA"),
             Some(Rule::Optimizer(name)) if self.numbered => format!("steps of {name}"),
             Some(Rule::Optimizer(name)) => format!("steps of {}", python::class_of(name)),
+            Some(Rule::Models) => "calls of different models".to_owned(),
             Some(Rule::Keras(What::Predict)) => "calls of predict".to_owned(),
             Some(Rule::Keras(What::Evaluate)) => "calls of evaluate".to_owned(),
             Some(Rule::Keras(What::PredictStep)) => "Keras prediction steps".to_owned(),
@@ -416,7 +442,7 @@ impl Decision {
                 }
             }
             Some(Rule::Timers(_)) => match &self.times {
-                Some(times) => format!("{times}, as timed at {}", listed(&self.timed)),
+                Some((times, _)) => format!("{times}, as timed at {}", listed(&self.timed)),
                 None => format!("{}, timed by the program", listed(&self.timed)),
             },
             Some(Rule::Lines) => {

@@ -4,10 +4,11 @@ use std::collections::HashMap;
 
 use super::super::facts::Facts;
 use super::super::trace::{Span, What};
-use super::{Found, Rule, Seen, earliest, functions, most};
+use super::{Found, Rule, Seen, earliest, functions, lines, most};
+use crate::run::FirstBegin;
 
 /// Repeated units in Keras, best first. A program asks for a whole prediction; its steps
-/// count only if there is just one.
+/// count only if there is just one ([`Accepted::Whole`](super::Accepted)).
 const KERAS: [What; 5] = [
     What::TrainStep,
     What::Predict,
@@ -24,6 +25,7 @@ pub(super) fn rank(rule: &Rule) -> usize {
         Rule::Keras(what) => 2 + KERAS.iter().position(|k| k == what).unwrap_or(0),
         Rule::Model(_) => 10,
         Rule::Function(_) => 11,
+        Rule::Models => 13,
         _ => 12,
     }
 }
@@ -46,6 +48,10 @@ pub(super) fn propose(start: &Seen, least: usize) -> Vec<Rule> {
     }
     rules.extend(functions::propose(start, What::FunctionCall, least).map(Rule::Function));
     rules.extend(functions::propose(start, What::CompiledCall, least).map(Rule::Compiled));
+    let calls = |facts: &Facts| facts.count_in_all(What::ModelCall);
+    if start.facts.iter().map(calls).max().unwrap_or(0) >= least as u64 {
+        rules.push(Rule::Models);
+    }
     rules
 }
 
@@ -175,9 +181,21 @@ pub(super) fn steps(start: &Seen, optimizer: &str) -> Option<Found> {
     let all = || of(facts, thread, What::DataFetch);
     let fetches: Vec<(u64, u64)> = all().filter(|fetch| !is_iter(fetch)).map(times).collect();
     let iters: Vec<(u64, u64)> = all().filter(is_iter).map(times).collect();
-    let begin = first_begin(&steps, &calls, &others);
-    let begin = with_fetch(begin, &steps, &others, &fetches);
-    let mut begin = with_iter(begin, &fetches, &iters);
+    let called = first_begin(&steps, &calls, &others);
+    let first = called.unwrap_or(steps[0].0);
+    let fetched = with_fetch(first, &steps, &others, &fetches);
+    let mut begin = with_iter(fetched, &fetches, &iters);
+    if called.is_none() && fetched == first && !do_all_work(&steps) {
+        // Nothing in Python shows where the work before the first step begins.
+        let ends: Vec<u64> = steps.iter().map(|step| step.1).collect();
+        let (earliest, known) = lines::begin_before(start, found.process, &ends);
+        let last = others.iter().rfind(|end| **end < first).copied();
+        begin = earliest.max(last.unwrap_or(0)).min(first);
+        found.first_begin = (!known).then_some(FirstBegin {
+            known: false,
+            silent: 0,
+        });
+    }
     for (_, end) in steps {
         iterations.push((begin, end));
         begin = end;
@@ -190,11 +208,24 @@ pub(super) fn steps(start: &Seen, optimizer: &str) -> Option<Found> {
 /// (`ENOUGH_STEPS` in its Python code).
 const STEPS_WITH_CALLS: usize = 8;
 
+/// Returns true if the steps contain nearly all of the time between their ends, such as those
+/// with a closure: the first iteration is the first step.
+fn do_all_work(steps: &[(u64, u64)]) -> bool {
+    /// The share of the time.
+    const NEARLY_ALL: f64 = 0.9;
+    let (Some(first), Some(last)) = (steps.first(), steps.last()) else {
+        return false;
+    };
+    let inside: u64 = steps[1..].iter().map(|step| step.1 - step.0).sum();
+    let all = last.1.saturating_sub(first.1);
+    all > 0 && inside as f64 >= NEARLY_ALL * all as f64
+}
+
 /// The begin of the first iteration: the first model call that belongs to the first step. A
 /// program may call its model earlier, to inspect it; so the first step gets as many calls
 /// as a later one, among those whose calls are certainly recorded. If there is none, the
-/// calls since the last step of any optimizer (`ends`) belong to it.
-fn first_begin(steps: &[(u64, u64)], calls: &[u64], ends: &[u64]) -> u64 {
+/// calls since the last step of any optimizer (`ends`) belong to it. `None` if no call does.
+fn first_begin(steps: &[(u64, u64)], calls: &[u64], ends: &[u64]) -> Option<u64> {
     let before = |time: u64| calls.partition_point(|begin| *begin < time);
     let mut counts: Vec<usize> = (steps.windows(2))
         .take(STEPS_WITH_CALLS - 1)
@@ -207,8 +238,8 @@ fn first_begin(steps: &[(u64, u64)], calls: &[u64], ends: &[u64]) -> u64 {
         in_first - last.map_or(0, |last| before(*last))
     });
     match usual.min(in_first) {
-        0 => steps[0].0,
-        count => calls[in_first - count].min(steps[0].0),
+        0 => None,
+        count => Some(calls[in_first - count].min(steps[0].0)),
     }
 }
 
@@ -258,19 +289,29 @@ pub(super) fn keras(start: &Seen, what: What) -> Option<Found> {
     })
 }
 
-/// Calls of a model, each until the last device synchronization of its thread before the
-/// next call: a call returns before the device is done.
+/// Calls of all models, in order.
+pub(super) fn calls_of_all(start: &Seen) -> Option<Found> {
+    calls_that(start, |_| true)
+}
+
+/// Calls of the model with this name.
 pub(super) fn calls(start: &Seen, model: &str) -> Option<Found> {
+    calls_that(start, |name| name == model)
+}
+
+/// Calls of the models with these names, each until the last device synchronization of its thread before the
+/// next call: a call returns before the device is done.
+fn calls_that(start: &Seen, is: impl Fn(&str) -> bool) -> Option<Found> {
     let mut found = earliest(start, |facts, thread| {
         let calls = of(facts, thread, What::ModelCall);
-        let calls = calls.filter(|call| name(facts, call) == model);
+        let calls = calls.filter(|call| is(name(facts, call)));
         calls.map(|call| (call.begin, call.end)).collect()
     })?;
     let (facts, thread) = (&start.facts[found.process], found.thread);
     let mut iterations: Vec<(u64, u64)> = Vec::new();
     let mut waited = false;
     for span in &facts.process.threads[thread].spans {
-        if span.what == What::ModelCall && name(facts, span) == model {
+        if span.what == What::ModelCall && is(name(facts, span)) {
             iterations.push((span.begin, span.end));
             waited = false;
         } else if let Some((_, end)) = iterations.last_mut()
@@ -316,17 +357,25 @@ mod tests {
     fn as_many_calls_belong_to_the_first_step_as_to_a_later_one() {
         let steps = [(100, 110), (200, 210), (300, 310)];
         let begin = |steps: &[_], calls: &[_]| first_begin(steps, calls, &[110, 210, 310]);
-        assert_eq!(begin(&steps, &[]), 100);
-        assert_eq!(begin(&steps, &[10, 60, 150, 250]), 60);
+        assert_eq!(begin(&steps, &[]), None);
+        assert_eq!(begin(&steps, &[10, 60, 150, 250]), Some(60));
         // Two calls per step.
-        assert_eq!(begin(&steps, &[10, 60, 80, 120, 150, 220, 250]), 60);
-        assert_eq!(begin(&steps, &[80, 120, 150, 220, 250]), 80);
+        assert_eq!(begin(&steps, &[10, 60, 80, 120, 150, 220, 250]), Some(60));
+        assert_eq!(begin(&steps, &[80, 120, 150, 220, 250]), Some(80));
         // A single step gets all calls before it.
-        assert_eq!(begin(&steps[..1], &[10, 60, 150]), 10);
+        assert_eq!(begin(&steps[..1], &[10, 60, 150]), Some(10));
         // But not the calls of another optimizer's steps.
-        assert_eq!(first_begin(&steps[..1], &[10, 60, 150], &[30, 110]), 60);
+        let with_another = first_begin(&steps[..1], &[10, 60, 150], &[30, 110]);
+        assert_eq!(with_another, Some(60));
         // A closure calls the model within the step.
-        assert_eq!(begin(&steps, &[105, 205, 305]), 100);
+        assert_eq!(begin(&steps, &[105, 205, 305]), Some(100));
+    }
+
+    #[test]
+    fn steps_with_a_closure_do_all_work() {
+        assert!(do_all_work(&[(100, 110), (111, 210), (212, 310)]));
+        assert!(!do_all_work(&[(100, 110), (200, 210), (300, 310)]));
+        assert!(!do_all_work(&[(100, 110)]));
     }
 
     #[test]
@@ -334,16 +383,16 @@ mod tests {
         let steps: Vec<(u64, u64)> = (1..=40).map(|n| (100 * n, 100 * n + 10)).collect();
         let ends: Vec<u64> = steps.iter().map(|step| step.1).collect();
         let calls: Vec<u64> = (0..8).map(|n| 100 * n + 60).collect();
-        assert_eq!(first_begin(&steps, &calls, &ends), 60);
+        assert_eq!(first_begin(&steps, &calls, &ends), Some(60));
         // The model is called once before, and not in the recorded steps.
-        assert_eq!(first_begin(&steps, &[60], &ends), 100);
+        assert_eq!(first_begin(&steps, &[60], &ends), None);
         // Older recordings have the calls of all steps.
         let all: Vec<u64> = (0..40).map(|n| 100 * n + 60).collect();
-        assert_eq!(first_begin(&steps, &all, &ends), 60);
+        assert_eq!(first_begin(&steps, &all, &ends), Some(60));
         // Another optimizer stepped before, with separate calls.
         let others: Vec<u64> = (0..10).map(|n| n + 1).chain(ends.iter().copied()).collect();
         let theirs: Vec<u64> = (0..8).chain(calls.iter().copied()).collect();
-        assert_eq!(first_begin(&steps, &theirs, &others), 60);
+        assert_eq!(first_begin(&steps, &theirs, &others), Some(60));
     }
 
     #[test]

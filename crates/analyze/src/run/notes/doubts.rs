@@ -12,6 +12,10 @@ const SHORTER: f64 = 0.5;
 /// The data that doubts are derived from.
 pub(in crate::run) struct Doubts<'a> {
     pub by: IterationsBy,
+    /// True if the first iteration is compared with later ones.
+    pub compared: bool,
+    /// True if the iterations are calls of different models.
+    pub models: bool,
     /// The counted starts.
     pub group: &'a Group,
     /// All starts.
@@ -26,9 +30,27 @@ pub(in crate::run) struct Doubts<'a> {
 impl Doubts<'_> {
     /// All doubts, as sentences.
     pub(in crate::run) fn sentences(&self) -> Vec<String> {
+        if !self.compared {
+            return vec![self.not_compared().to_owned()];
+        }
         let all = [self.few(), self.shorter(), self.not_waited_for()];
         let all = all.into_iter().flatten().map(str::to_owned);
         all.chain(self.unsettled()).collect()
+    }
+
+    /// The reason why the first iteration is not compared with later ones.
+    fn not_compared(&self) -> &'static str {
+        match self.models {
+            true => {
+                "Each model is called once: the calls are listed in order, and not compared with \
+                 each other. The time to first ends with the first of them."
+            }
+            false => {
+                "Nothing shows where the first iteration begins: no model is called before its \
+                 step, and the program does not time it. It is not compared with later ones; a \
+                 timer around each iteration, or preheat.iteration(), marks its begin."
+            }
+        }
     }
 
     /// Starts without a steady state, if others have one.

@@ -4,11 +4,12 @@
 use std::collections::HashMap;
 
 use super::super::examine::seconds;
+use super::super::facts::Facts;
 use super::super::iterations::{Found, Seen};
 use super::super::path::{CAUSES, Request, partition};
 use super::super::summary::{in_order, mean_shares};
-use super::super::trace::What;
-use super::super::{Cause, RegionReport, RepeatReport};
+use super::super::trace::{Span, What};
+use super::super::{Cause, IterationUnit, RegionReport, RepeatReport};
 use super::around::around;
 use super::pairs::TIMEIT;
 use super::place::Frame;
@@ -31,6 +32,8 @@ pub(in crate::run) struct Case<'a> {
     pub iterations: &'a [Option<Found>],
     /// The regions whose executions are the iterations.
     pub iterate: &'a [Key],
+    /// The unit of the iterations, or of those that the regions time.
+    pub unit: Option<IterationUnit>,
     pub seed: u64,
 }
 
@@ -77,7 +80,11 @@ pub(in crate::run) fn summarize(case: &Case) -> (Vec<RegionReport>, usize) {
             })
         })
         .collect();
-    reports.extend(epochs(case));
+    reports.extend(level(case, What::Epoch, None, "epochs of fit".to_owned()));
+    reports.extend(steps(case));
+    if case.unit == Some(IterationUnit::Models) {
+        reports.extend(models(case));
+    }
     (reports, shown.all.len().saturating_sub(MOST_REPORTED))
 }
 
@@ -230,27 +237,76 @@ pub(super) fn causes(
     all
 }
 
-/// Epochs of a Keras `fit` call, the level above its steps.
-fn epochs(case: &Case) -> Option<RegionReport> {
+/// A level above or below the iterations, such as the epochs of a Keras `fit` call: all spans
+/// of a type, or those with this name.
+fn level(case: &Case, what: What, named: Option<&str>, name: String) -> Option<RegionReport> {
     let counted = case.counted.iter();
     let counted: Vec<Counted> = counted
-        .filter_map(|at| epochs_of_start(case.starts.get(*at)?))
+        .filter_map(|at| spans_of_start(case.starts.get(*at)?, what, named))
         .collect();
     Some(RegionReport {
-        name: "epochs of fit".to_owned(),
+        name,
         ..measured(&counted, case.seed)?
     })
 }
 
-fn epochs_of_start(start: &Seen) -> Option<Counted> {
+/// The steps of Keras predictions or evaluations, if these are the iterations and some have
+/// several steps.
+fn steps(case: &Case) -> Option<RegionReport> {
+    let (whole, step, name) = match case.unit? {
+        IterationUnit::Predict => (What::Predict, What::PredictStep, "steps of predict"),
+        IterationUnit::Evaluate => (What::Evaluate, What::TestStep, "steps of evaluate"),
+        _ => return None,
+    };
+    let facts = case.starts.get(case.shown)?.facts;
+    let count = |what| {
+        facts
+            .iter()
+            .map(|facts| facts.count_in_all(what))
+            .sum::<u64>()
+    };
+    (count(step) > count(whole)).then(|| level(case, step, None, name.to_owned()))?
+}
+
+/// The calls of models that are called once each, in the order of the shown start.
+fn models(case: &Case) -> Vec<RegionReport> {
+    let facts = case
+        .starts
+        .get(case.shown)
+        .map_or(&[][..], |start| start.facts);
+    let mut names: Vec<&str> = Vec::new();
+    for facts in facts {
+        let spans = facts.process.threads.iter().flat_map(|one| &one.spans);
+        for span in spans.filter(|span| span.what == What::ModelCall) {
+            let name = text(facts, span);
+            if !names.contains(&name) {
+                names.push(name);
+            }
+        }
+    }
+    (names.into_iter().take(MOST_REPORTED))
+        .filter_map(|name| level(case, What::ModelCall, Some(name), format!("call of {name}")))
+        .collect()
+}
+
+fn text<'a>(facts: &Facts<'a>, span: &Span) -> &'a str {
+    let text = facts.process.texts.get(span.detail as usize);
+    text.map_or("", String::as_str)
+}
+
+fn spans_of_start(start: &Seen, what: What, named: Option<&str>) -> Option<Counted> {
+    let is = |facts: &Facts, span: &Span| {
+        span.what == what && named.is_none_or(|name| text(facts, span) == name)
+    };
     let (process, thread) = (start.facts.iter().enumerate()).find_map(|(process, facts)| {
-        let mut threads = 0..facts.process.threads.len();
-        let thread = threads.find(|thread| facts.count(*thread, What::Epoch) > 0)?;
+        let mut threads = facts.process.threads.iter();
+        let thread = threads.position(|one| one.spans.iter().any(|span| is(facts, span)))?;
         Some((process, thread))
     })?;
-    let spans = start.facts[process].process.threads[thread].spans.iter();
+    let facts = &start.facts[process];
+    let spans = facts.process.threads[thread].spans.iter();
     let windows: Vec<(u64, u64)> = spans
-        .filter(|span| span.what == What::Epoch)
+        .filter(|span| is(facts, span))
         .map(|span| (span.begin, span.end))
         .collect();
     let lengths = windows.iter().map(|(begin, end)| seconds(end - begin));

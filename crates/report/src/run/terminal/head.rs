@@ -3,7 +3,9 @@
 
 use preheat_model::run::{DeviceBytes, HostMemory, IterationsBy, RunReport};
 
-use super::super::words::{counted, in_order, peak_name, pinned, ratio_span, shape, starts, time};
+use super::super::words::{
+    counted, in_order, peak_name, pinned, ratio_span, shape, starts, time, unknown_begin,
+};
 use crate::html::escape::command_line;
 use crate::terminal::cells::middle;
 use crate::terminal::{Screen, Style, clean, width};
@@ -141,6 +143,18 @@ fn time_to_first(report: &RunReport) -> Row {
 
 fn first_and_steady(report: &RunReport) -> Row {
     let label = "first / steady";
+    if let Some(why) = unknown_begin(report) {
+        let second = report.second.map(|second| second.estimate);
+        let (label, later) = match report.steady {
+            Some(steady) => ("steady", Some(steady)),
+            None => ("second", second),
+        };
+        return Row {
+            label,
+            value: later.map_or(ABSENT.to_owned(), duration),
+            detail: why.to_owned(),
+        };
+    }
     let Some(first) = report.first else {
         let detail = match report.iterations_by {
             IterationsBy::None => "nothing repeats in this program",

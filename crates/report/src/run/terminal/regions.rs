@@ -46,7 +46,7 @@ pub(super) fn show(screen: &mut Screen, report: &RunReport) {
         let text = format!("{more} more in --html and --json");
         screen.paragraph(&[(Style::Plain, "  ")], 2, Style::Dim, &text);
     }
-    for level in levels {
+    for level in levels.iter().take(SHOWN) {
         screen.blank();
         let name = capitalized(&clean(&level.name));
         let title = [(Style::Bold, &*name), (Style::Plain, "  ")];
@@ -55,6 +55,12 @@ pub(super) fn show(screen: &mut Screen, report: &RunReport) {
             let causes = causes_listed(&level.causes);
             screen.paragraph(&[(Style::Plain, "  ")], 2, Style::Dim, &causes);
         }
+    }
+    let more = levels.len().saturating_sub(SHOWN);
+    if more > 0 {
+        screen.blank();
+        let text = format!("{more} more in --html and --json");
+        screen.paragraph(&[], 0, Style::Dim, &text);
     }
 }
 

@@ -9,7 +9,9 @@ use super::super::words::first_of;
 use crate::html::escape::command_line;
 use crate::html::escape::cut;
 use crate::html::escape::escape;
-use crate::run::words::{counted, in_order, peak_name, ratio_span, shape, time_span, too_few};
+use crate::run::words::{
+    counted, in_order, peak_name, ratio_span, shape, time_span, too_few, unknown_begin,
+};
 use crate::units::{TOO_WIDE, bytes, duration, ratio, tie, too_wide};
 
 /// Renders the header.
@@ -85,6 +87,15 @@ fn time(report: &RunReport) -> String {
 }
 
 fn against_steady(report: &RunReport) -> String {
+    if let Some(why) = unknown_begin(report) {
+        let second = report.second.map(|second| second.estimate);
+        let (name, later) = match report.steady {
+            Some(steady) => ("steady iteration", Some(steady)),
+            None => ("second iteration", second),
+        };
+        let number = later.map_or("–".to_owned(), duration);
+        return tile(name, &number, why);
+    }
     let (Some(first), Some(steady)) = (report.first, report.steady) else {
         return against_second(report);
     };

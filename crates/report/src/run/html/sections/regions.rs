@@ -48,9 +48,9 @@ pub(in crate::run::html) fn add(page: &mut RunPage) {
         let html = drawn(page, &capitalized(&level.name), &levels);
         page.section(
             "levels",
-            "Above the iterations",
-            "A level of repetition that contains the iterations. preheat measures it; the program \
-             need not read a clock.",
+            "Other levels",
+            "What repeats above or below the iterations, or is called once. preheat measures it; \
+             the program need not read a clock.",
             &html,
         );
     }
