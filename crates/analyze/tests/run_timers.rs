@@ -125,6 +125,19 @@ fn the_time_that_a_timer_adds_to_the_first_iteration_has_causes() {
     assert_eq!(around.causes[0].cause, Cause::DeviceAllocation);
     // Half a millisecond more is the same number.
     assert_eq!(report(0.5).regions[0].around, None);
+    // The program waits for the device after it has read the clock.
+    let calls: Vec<f64> = (0..12).map(|i| 50.0 + 20.0 * f64::from(i)).collect();
+    let readings: Vec<(f64, &str)> = (calls.iter())
+        .flat_map(|at| [(at - 5.0, "a.py 3 <module>"), (at + 8.0, "a.py 6 <module>")])
+        .collect();
+    let found = timed_with(&readings, &[(3, 6)], &[], |p| {
+        for at in &calls {
+            p.allocate("cuMemAlloc", 512, 1, (at - 5.0, *at));
+            p.frame(What::ModelCall, "Net", (*at, at + 10.0));
+        }
+    });
+    let around = found.regions[0].around.as_ref().expect("it is longer");
+    close(around.seconds, 0.005);
 }
 
 #[test]

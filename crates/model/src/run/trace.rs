@@ -401,6 +401,24 @@ impl Clock {
         }
     }
 
+    /// Returns true for a clock that native code reads. `--synchronize` waits after readings in
+    /// Python only.
+    pub fn is_native(self) -> bool {
+        match self {
+            Clock::ChronoSystem
+            | Clock::ChronoSteady
+            | Clock::ClockGettime
+            | Clock::ClockGettimeCpu
+            | Clock::GetTimeOfDay => true,
+            Clock::Time
+            | Clock::PerfCounter
+            | Clock::Monotonic
+            | Clock::ProcessTime
+            | Clock::ThreadTime
+            | Clock::CudaEvent => false,
+        }
+    }
+
     /// Returns true if it counts CPU time instead of wall-clock time.
     pub fn is_cpu_time(self) -> bool {
         match self {

@@ -55,6 +55,10 @@ pub(super) fn gate(report: &CompareReport) -> (Decision, String) {
         ),
         0 => format!("No regression beyond {margin}."),
         _ if !all => format!("No regression beyond {margin} found."),
+        1 => format!(
+            "Inconclusive: the data does not show whether the gated quantity regressed beyond \
+             {margin}."
+        ),
         count => format!(
             "Inconclusive: the data does not show whether one of the {count} gated quantities \
              regressed beyond {margin}."

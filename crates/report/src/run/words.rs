@@ -1,6 +1,7 @@
 //! Texts shared by the terminal and the page: shares, counts, intervals, short names of
 //! causes, and the class of the iterations.
 
+use preheat_model::run::trace::Clock;
 use preheat_model::run::{
     AfterReading, AroundReport, Cause, CauseSeconds, FunctionReport, HostMemory, IterationUnit,
     IterationsBy, RegionReport, RepeatReport, RunReport, Rung, Temperature, Unfinished,
@@ -266,7 +267,7 @@ pub(crate) fn capitalized(text: &str) -> String {
 }
 
 /// Device work that a region did not wait for, as a sentence.
-pub(crate) fn unfinished_sentence(unfinished: &Unfinished) -> String {
+pub(crate) fn unfinished_sentence(unfinished: &Unfinished, clock: Option<Clock>) -> String {
     let kernels = counted(
         usize::try_from(unfinished.launches).unwrap_or(usize::MAX),
         "kernel",
@@ -276,6 +277,11 @@ pub(crate) fn unfinished_sentence(unfinished: &Unfinished) -> String {
             format!("; the device needed at most {} more", duration(bound))
         }
         (Some(seconds), _) => format!("; the device needed {} more", duration(seconds)),
+        (None, Some(AfterReading::Never)) if clock.is_some_and(Clock::is_native) => {
+            "; the program never waits for the device: a synchronization before the reading would \
+             show how long they ran"
+                .to_owned()
+        }
         (None, Some(AfterReading::Never)) => {
             "; the program never waits for the device, so only --synchronize shows how long they ran"
                 .to_owned()

@@ -146,9 +146,12 @@ impl Doubts<'_> {
         if waited.into_iter().any(|span| facts.waits_for_device(span)) {
             return None;
         }
-        Some(
-            "Iterations end when the host returns, which may be before the device is done; \
-             --synchronize waits for it.",
-        )
+        Some(match self.by {
+            IterationsBy::Python => {
+                "Iterations end when the host returns, which may be before the device is done; \
+                 --synchronize waits for it."
+            }
+            _ => "Iterations end when the host returns, which may be before the device is done.",
+        })
     }
 }

@@ -230,11 +230,11 @@ fn piece_by_piece(case: &Case, spans: &[&Span]) -> Option<Suggestion> {
         units::duration(seconds),
     );
     if within.number > 0 {
-        what.push_str(&format!(
-            ", {} of them ({}) in the first iteration",
-            within.number,
-            units::duration(in_first_seconds)
-        ));
+        let part = units::duration(in_first_seconds);
+        what.push_str(&match (all.number, within.number) {
+            (1, _) => ", in the first iteration".to_owned(),
+            (_, number) => format!(", {number} of them ({part}) in the first iteration"),
+        });
     }
     what.push_str(&format!(
         "; one allocation of that size takes about {}. ",

@@ -15,7 +15,8 @@ use crate::stats::mean;
 const SAME: f64 = 0.1;
 
 /// The time that the first execution of a region takes in addition to the first iteration, if
-/// it contains only that iteration in all counted starts, and is markedly longer.
+/// it contains only that iteration, or its begin, in all counted starts, and is markedly
+/// longer.
 pub(super) fn around(case: &Case, region: &Region) -> Option<AroundReport> {
     if !region.known || region.key.clock.is_cpu_time() {
         return None;
@@ -32,9 +33,11 @@ pub(super) fn around(case: &Case, region: &Region) -> Option<AroundReport> {
         let thread = (execution.process, execution.thread);
         let (from, to) = *found.iterations.first()?;
         let alone = found.iterations.get(1).is_none_or(|next| end <= next.1);
-        if thread != (found.process, found.thread) || !(begin <= from && to <= end && alone) {
+        if thread != (found.process, found.thread) || !(begin <= from && from < end && alone) {
             return None;
         }
+        // A call lasts until the device is done, which may be after the clock was read.
+        let to = to.min(end);
         let first = (to - from) as f64 * 1e-9;
         longer.push(execution.seconds - first);
         firsts.push(first);

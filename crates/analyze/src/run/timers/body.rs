@@ -15,10 +15,10 @@ use super::source::expression;
 /// Extensions of files in which two slashes begin a comment.
 const WITH_SLASHES: [&str; 9] = ["c", "cc", "cpp", "cu", "cuh", "cxx", "h", "hh", "hpp"];
 
-/// Names that a line assigns to.
+/// Names that a statement assigns to.
 static TARGETS: LazyLock<Regex> = LazyLock::new(|| {
     expression(
-        r"(?m)^\s*(?:(?:auto|const|double|float|int|long)\s+)*(NAME(?:\s*,\s*NAME)*)\s*(?::[^=\n]+)?=[^=]",
+        r"(?m)(?:^|;)\s*(?:(?:auto|const|double|float|int|long)\s+)*(NAME(?:\s*,\s*NAME)*)\s*(?::[^=\n]+)?=[^=]",
     )
 });
 static WORD: LazyLock<Regex> = LazyLock::new(|| expression(r"[A-Za-z_]\w*"));
@@ -150,6 +150,15 @@ mod tests {
         let source = "a_begin = time()\nf()\nprint(time() - a_begin)\n\
                       b_begin = time()\nf()\nprint(time() - b_begin)\n";
         assert!(alike(source, (1, 3), (4, 6)));
+    }
+
+    #[test]
+    fn names_of_results_do_not_matter_in_any_statement_of_a_line() {
+        let source = "s = time(); first = f(x); print(time() - s)\n\
+                      t = time(); second = f(x); print(time() - t)\n\
+                      t = time(); second = g(x); print(time() - t)\n";
+        assert!(alike(source, (1, 1), (2, 2)));
+        assert!(!alike(source, (1, 1), (3, 3)));
     }
 
     #[test]

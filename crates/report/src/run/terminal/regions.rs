@@ -37,7 +37,7 @@ pub(super) fn show(screen: &mut Screen, report: &RunReport) {
             screen.paragraph(&[(Style::Plain, "    ")], 4, Style::Plain, &text);
         }
         if let Some(unfinished) = &region.unfinished {
-            let text = unfinished_sentence(unfinished);
+            let text = unfinished_sentence(unfinished, region.clock);
             screen.paragraph(&[(Style::Plain, "    ")], 4, Style::Yellow, &text);
         }
     }

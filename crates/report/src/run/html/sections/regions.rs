@@ -87,7 +87,8 @@ fn drawn(page: &mut RunPage, title: &str, regions: &[&RegionReport]) -> String {
     let first = page.report.first;
     for region in regions {
         let around = (region.around.as_ref()).map(|around| around_sentence(around, first));
-        let unfinished = region.unfinished.as_ref().map(unfinished_sentence);
+        let unfinished = (region.unfinished.as_ref())
+            .map(|unfinished| unfinished_sentence(unfinished, region.clock));
         for sentence in around.into_iter().chain(unfinished) {
             html.push_str(&format!(
                 "<p class=\"note\">{}: {}</p>",
