@@ -219,3 +219,46 @@ fn the_program_changes_where_modules_are_found() {
     assert_eq!(warm.same(&words, &as_is).out, "other False\n");
     assert_eq!(warm.same(&program, &as_is).out, "installed False\n");
 }
+
+/// A native module is loaded once per process, so one that was imported ahead cannot be imported
+/// again with another module below it. The program is not continued with the wrong one.
+#[test]
+fn a_native_module_is_found_with_another_module() {
+    let Some(warm) = Warm::new() else { return };
+    let packages = warm.venv();
+    fs::write(
+        packages.join("bends.py"),
+        "import sys\ndef bend(path):\n    sys.path.insert(0, path)\n",
+    )
+    .expect("it is written");
+    fs::create_dir(warm.directory.join("other")).expect("a directory");
+    fs::write(
+        warm.directory.join("other/numbers.py"),
+        "class Number:\n    register = staticmethod(print)\n",
+    )
+    .expect("it is written");
+    // `_decimal` imports `numbers`.
+    fs::write(
+        warm.directory.join("program.py"),
+        "import sys, bends\nif sys.argv[1:]: bends.bend('other')\nprint('begins')\n\
+         import _decimal\nprint(_decimal.Decimal(1), sys.modules['numbers'].__file__)\n",
+    )
+    .expect("it is written");
+    let program = ["venv/bin/python", "program.py"];
+    let words = [&program[..], &["bend"]].concat();
+    warm.warm_up(&program, &as_is);
+    warm.same(&program, &as_is);
+    let ended = warm.started(&words).output().expect("it starts");
+    assert_eq!(ended.status.code(), Some(125));
+    assert_eq!(ended.stdout, b"begins\n");
+    let said = String::from_utf8_lossy(&ended.stderr);
+    assert!(
+        said.contains("_decimal, which was imported ahead"),
+        "{said}"
+    );
+    // From then on less is imported ahead.
+    warm.warm_up(&program, &as_is);
+    for words in [&words[..], &program] {
+        warm.same(words, &as_is);
+    }
+}

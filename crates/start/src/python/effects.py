@@ -1,11 +1,9 @@
-"""The effects of imports on the process, which can be undone and repeated.
+"""Effects of imports that can be undone and repeated, and the places where they happen: an
+attribute of a module or class, a list, dict or set, or a setting of the interpreter.
 
-An effect belongs to the import of one module. It is a changed attribute of another module or
-class, a changed list, dict or set, a logger, a function that is called at the end, a variable, or
-a setting of the interpreter.
+An effect belongs to the import of one module.
 """
 
-import os
 import sys
 
 is_known = "_operator" in sys.modules
@@ -16,44 +14,14 @@ if not is_known:
 
 MISSING = object()
 
-# Attributes that are handled elsewhere.
-LEFT = {("sys", "modules"), ("sys", "argv"), ("sys", "orig_argv"), ("os", "environ")}
-LEFT |= {("warnings", "filters"), ("atexit", "register")}
-
 # Containers with more items are not compared.
 MOST_ITEMS = 50000
-
-
-def new_entries(known, pending):
-    """New names in `sys.modules`, other than of modules that are being imported; adds them to
-    those that are known."""
-    found = []
-    # They are the last ones, but for modules that have just been executed.
-    for name in reversed(sys.modules):
-        if name in known:
-            break
-        # A module that waits for its package may be an entry that the package makes.
-        inner = pending[len(pending) - pending[::-1].index(name) :] if name in pending else None
-        if inner is None or inner[:1] == [name.rpartition(".")[0]]:
-            found.append(name)
-    known.update(found)
-    return found[::-1]
 
 
 def names_in(of):
     """The attributes of a class, which a metaclass may hide; none for a native one that is not
     ready."""
     return type.__dict__["__dict__"].__get__(of) or {}
-
-
-def owners(names, module):
-    """The namespaces of a module: its own, and those of the classes that it defines."""
-    found = [("", names)]
-    for key, value in list(names.items()):
-        if isinstance(key, str) and issubclass(type(value), type):
-            if names_in(value).get("__module__") == module:
-                found.append((key, names_in(value)))
-    return found
 
 
 def copy(value):
@@ -111,10 +79,12 @@ class Value:
 class Effect:
     """A change that can be undone and repeated."""
 
-    __slots__ = ("repeat_now", "undo_now", "is_done", "place")
+    __slots__ = ("repeat_now", "undo_now", "is_done", "place", "change")
 
-    def __init__(self, repeat, undo):
+    def __init__(self, repeat, undo, change=None):
         self.repeat_now, self.undo_now, self.is_done, self.place = repeat, undo, True, None
+        # For places that can repeat several changes at once.
+        self.change = change
 
     def repeat(self):
         if not self.is_done:
@@ -132,6 +102,21 @@ def attempt(function):
         function()
     except Exception:
         pass  # An attribute that can only be read, for example.
+
+
+def united(effects):
+    """Functions that repeat effects together, with fewer steps. They are created at once, so that a
+    forked process that calls them copies few pages."""
+    groups, found = {}, []
+    for each in effects:
+        can_unite = each.change is not None
+        groups.setdefault(id(each.place) if can_unite else id(each), []).append(each)
+    for group in groups.values():
+        if len(group) == 1:
+            found.append(group[0].repeat_now)
+        else:
+            found.append(group[0].place.united([each.change for each in group]))
+    return found
 
 
 class Items:
@@ -161,7 +146,28 @@ class Items:
     def of_dict(self, last, now):
         before = {k: v for k, v in last.items() if now.get(k, MISSING) is not v}
         after = {k: v for k, v in now.items() if last.get(k, MISSING) is not v}
-        return Effect(lambda: self.exchange(before, after), lambda: self.exchange(after, before))
+        return Effect(
+            lambda: self.exchange(before, after),
+            lambda: self.exchange(after, before),
+            (before, after),
+        )
+
+    def united(self, changes):
+        """Repeats several changes of a dict."""
+        gone, new = {}, {}
+        for before, after in changes:
+            for key in before:
+                if key not in after:
+                    gone[key] = None
+                    new.pop(key, None)
+            new.update(after)
+
+        def repeat():
+            # First, since a key that comes back is the last one.
+            self.exchange(gone, {})
+            self.exchange({}, new)
+
+        return repeat
 
     def exchange(self, before, after):
         for key in before:
@@ -260,197 +266,3 @@ class Filters(Items):
                 self.mutated()
             except RuntimeError:
                 pass  # It wants a lock that only Python's own functions hold.
-
-
-class Loggers:
-    """The loggers, by name, and their order."""
-
-    def __init__(self, logging, modules):
-        self.logging, self.modules = logging, modules
-        self.manager = logging.Logger.manager
-        self.last = dict(self.manager.loggerDict)
-
-    def change(self, _):
-        now = self.manager.loggerDict
-        if is_same(now, self.last):
-            return None
-        last, self.last = self.last, dict(now)
-        of = self.logging.Logger
-        new = [
-            (name, each)
-            for name, each in now.items()
-            if isinstance(each, of) and last.get(name) is not each
-        ]
-        # Loggers that are only part of the name of another have a map of those.
-        maps = {
-            name: dict(each.loggerMap)
-            for name, each in last.items()
-            if isinstance(each, self.logging.PlaceHolder)
-        }
-        return Effect(lambda: self.add(new), lambda: self.go_back(last, maps))
-
-    def add(self, new):
-        with self.logging._lock:
-            for name, logger in new:
-                self.add_one(name, logger)
-
-    def add_one(self, name, logger):
-        """Like Manager.getLogger, with a logger that exists."""
-        loggers = self.manager.loggerDict
-        present = loggers.get(name)
-        if present is logger:
-            return
-        if isinstance(present, self.logging.Logger):
-            self.unite(present, logger)
-            return
-        loggers[name] = logger
-        if present is not None:
-            self.manager._fixupChildren(present, logger)
-        self.manager._fixupParents(logger)
-
-    def unite(self, present, logger):
-        """The program has made a logger of the same name: modules get that one, with what they
-        have set when they were imported."""
-        for kept in ("handlers", "filters"):
-            mine = getattr(present, kept)
-            mine += [each for each in getattr(logger, kept) if each not in mine]
-        if logger.level:
-            present.level = logger.level
-        present.propagate = present.propagate and logger.propagate
-        logger.__dict__ = present.__dict__
-        for names in self.modules():
-            for key, value in list(names.items()):
-                if value is logger:
-                    names[key] = present
-
-    def go_back(self, last, maps):
-        loggers = self.manager.loggerDict
-        loggers.clear()
-        loggers.update(last)
-        for name, known in maps.items():
-            loggers[name].loggerMap.clear()
-            loggers[name].loggerMap.update(known)
-        for logger in last.values():
-            if isinstance(logger, self.logging.Logger):
-                self.manager._fixupParents(logger)
-        if hasattr(self.manager, "_clear_cache"):
-            self.manager._clear_cache()
-
-
-class Exits:
-    """Functions that are called at the end."""
-
-    def __init__(self, atexit):
-        self.atexit, self.new = atexit, []
-        original = self.original = atexit.register
-
-        def register(function, *values, **named):
-            if self.new is not None:
-                self.new.append((function, values, named))
-            return original(function, *values, **named)
-
-        atexit.register = register
-
-    def change(self, _):
-        if not self.new:
-            return None
-        new, self.new = self.new, []
-
-        def repeat():
-            for function, values, named in new:
-                self.original(function, *values, **named)
-
-        def undo():
-            for function, _, _ in new:
-                self.atexit.unregister(function)
-
-        return Effect(repeat, undo)
-
-    def end(self):
-        self.new = None
-        self.atexit.register = self.original
-
-
-def put_variable(name, value):
-    if value is None:
-        os.unsetenv(name)
-    else:
-        os.putenv(name, value)
-
-
-class Places:
-    """The places that are watched while the warm parent imports."""
-
-    def __init__(self, places, names_of):
-        self.by_module, self.names_of = places, names_of
-        self.values, self.watched, self.exits = [], [], None
-        for name in list(sys.modules):
-            self.add(name)
-        self.watch(None, Items(os.environ._data, put_variable))
-        self.watch(None, Setting(sys.getrecursionlimit, sys.setrecursionlimit))
-        self.watch(None, Setting(sys.getswitchinterval, sys.setswitchinterval))
-
-    def watch(self, owner, *places):
-        """`owner` is the module without which a program cannot notice a change; None if it can."""
-        for place in places:
-            place.owner = owner
-            (self.values if type(place) is Value else self.watched).append(place)
-
-    def add(self, name):
-        """After a module is complete: what changes there from now on counts."""
-        module = sys.modules[name]
-        names = self.names_of(module)
-        if name == "atexit":
-            self.exits = Exits(module)
-            self.watch(None, self.exits)
-        elif name == "logging":
-            root = module.root
-            self.watch(name, Loggers(module, self.namespaces))
-            self.watch(name, Value(vars(root), "level"), Items(root.handlers))
-        elif name == "warnings":
-            self.watch(None, Filters(module))
-        elif name == "gc":
-            self.watch(None, Setting(module.get_threshold, lambda at: module.set_threshold(*at)))
-        elif name == "_signal":
-            self.watch(None, *signals(module))
-        for of, key, kind in self.by_module.get(name, ()):
-            if (name, key) in LEFT:
-                continue
-            owner = names.get(of) if of else None
-            space = names if owner is None else names_in(owner)
-            if kind == "value":
-                self.watch(name, Value(space, key, owner))
-            elif copy(space.get(key)) is not None:
-                self.watch(name, Items(space[key]))
-
-    def namespaces(self):
-        return [self.names_of(module) for module in list(sys.modules.values())]
-
-    def changes(self, thorough):
-        """The effects since the last call."""
-        # Most places are values, and few have changed.
-        changed = [each for each in self.values if each.get(each.key, MISSING) is not each.last]
-        found = []
-        for place in changed + self.watched:
-            effect = place.change(thorough)
-            if effect is not None:
-                effect.place = place
-                found.append(effect)
-        return found
-
-    def end(self):
-        if self.exits:
-            self.exits.end()
-
-
-def signals(module):
-    """The handlers of signals."""
-
-    def setting(number):
-        def put(handler):
-            if handler is not None:
-                module.signal(number, handler)
-
-        return Setting(lambda: module.getsignal(number), put)
-
-    return [setting(number) for number in sorted(module.valid_signals())]

@@ -13,14 +13,9 @@ import sys
 
 
 class Graph:
-    def __init__(self, names_of, effects):
+    def __init__(self, names_of, effects, importing):
         """To be created just before the imports."""
-        import _frozen_importlib as bootstrap
-        import _thread
-
-        self.names_of, self.effects = names_of, effects
-        self.bootstrap, self.thread = bootstrap, _thread.get_ident
-        self.main = _thread.get_ident()
+        self.names_of, self.effects, self.importing = names_of, effects, importing
         # The modules that are being executed; the first one is none.
         self.stack = [""]
         self.requests = {}
@@ -29,27 +24,13 @@ class Graph:
         # Containers whose contents are known; `complete` refers to each.
         self.copied = set()
         self.known = set(sys.modules)
-        # True after an error here, which must not disturb the import.
-        self.is_broken = False
         for name in list(sys.modules):
             self.keep(name)
-        scope = {"__name__": bootstrap.__name__, "__builtins__": __builtins__}
-        exec(compile(WRAPPERS, "<frozen importlib._bootstrap>", "exec"), scope)
-        begin, end = self.guarded(self.begin), self.guarded(self.end)
-        find = scope["finding"](bootstrap._find_and_load, sys.modules, begin, end)
-        bootstrap._find_and_load = find
-        builtins.__import__ = scope["importing"](builtins.__import__, self.guarded(self.request))
-
-    def guarded(self, function):
-        def guard(*values):
-            if self.is_broken or self.thread() != self.main:
-                return
-            try:
-                function(*values)
-            except Exception:
-                self.is_broken = True
-
-        return guard
+        self.bootstrap, self.imports = importing["bootstrap"], importing["Imports"]()
+        self.imports.begin(self.begin, self.end)
+        request = self.imports.guarded(self.request)
+        make = importing["compiled"](REQUESTS)["make"]
+        builtins.__import__ = make(builtins.__import__, request)
 
     def request(self, name, names, members, level):
         """Called for each import statement, and after it for the members that it names."""
@@ -81,13 +62,22 @@ class Graph:
     def see_entries(self):
         """Adds new entries of `sys.modules` to what the present module imports; returns that."""
         wanted = self.requests.setdefault(self.stack[-1], {})
-        for name in self.effects["new_entries"](self.known, self.stack):
+        for name in self.importing["new_entries"](self.known, self.stack):
             wanted["=" + name] = None
         return wanted
 
     def keep(self, name):
-        owners = self.effects["owners"](self.names_of(sys.modules[name]), name)
+        owners = self.owners(self.names_of(sys.modules[name]), name)
         self.complete[name] = [(of, names, self.copies(names)) for of, names in owners]
+
+    def owners(self, names, module):
+        """The namespaces of a module: its own, and those of the classes that it defines."""
+        found, names_in = [("", names)], self.effects["names_in"]
+        for key, value in list(names.items()):
+            if isinstance(key, str) and issubclass(type(value), type):
+                if names_in(value).get("__module__") == module:
+                    found.append((key, names_in(value)))
+        return found
 
     def copies(self, names):
         """The attributes, and the contents of those that are containers. These belong to the module
@@ -104,7 +94,7 @@ class Graph:
 
     def report(self):
         """Yields pairs of strings for the warm parent."""
-        if self.is_broken:
+        if self.imports.is_broken:
             return
         for name, wanted in self.requests.items():
             yield "imports", "\n".join([name, *wanted])
@@ -125,19 +115,8 @@ class Graph:
                 yield each, "items"
 
 
-WRAPPERS = """
-def finding(original, modules, begin, end):
-    def _find_and_load(name, import_):
-        if name in modules:
-            return original(name, import_)
-        begin(name)
-        try:
-            return original(name, import_)
-        finally:
-            end(name)
-    return _find_and_load
-
-def importing(original, request):
+REQUESTS = """
+def make(original, request):
     def __import__(name, globals=None, locals=None, fromlist=(), level=0):
         request(name, globals, (), level)
         module = original(name, globals, locals, fromlist, level)

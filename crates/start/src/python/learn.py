@@ -89,6 +89,30 @@ def add(path, known, hidden, end, last):
     last.append(record)
 
 
+# A fact about programs that have changed where modules are searched for after an import (`stop`).
+SEARCHES_ELSEWHERE = "where modules are searched for"
+
+
+def stop(path, socket, name):
+    """In a child: ends a program that cannot go on. It searches for modules elsewhere, which it did
+    not do when it was learned, and a native module that was imported ahead cannot be loaded again.
+    Its next parent imports less ahead."""
+    try:
+        with open(path, "rb") as file:
+            old = file.read().decode("utf-8", "surrogateescape")
+        write(path, [("fact", SEARCHES_ELSEWHERE, "", "")], old)
+        os.unlink(socket)  # A parent without its socket exits.
+        sys.stdout.flush()
+    except Exception:
+        pass
+    text = "preheat: the program has changed where modules are searched for, and %s, which was "
+    text += "imported ahead, cannot be loaded again; start it once more\n"
+    try:
+        os.write(2, (text % name).encode("utf-8", "replace"))
+    finally:
+        os._exit(125)
+
+
 def at_exit(record):
     """Registers a function; the one that is registered first is called last."""
     known = "atexit" in sys.modules

@@ -66,8 +66,11 @@ class Tools:
         self.watching, self.draws = load("watch.py"), load("draws.py")
         self.exits = load("exits.py")["Exits"]
         self.finalizers = load("end.py")["Finalizers"](load("generators.py")["waits_in_try"])
-        self.facts, self.load = load("learn.py")["facts"], load
+        learn = load("learn.py")
+        self.facts, self.load = learn["facts"], load
+        self.searches_elsewhere = learn["SEARCHES_ELSEWHERE"], ""
         self.graph, self.effects = load("graph.py")["Graph"], load("effects.py")
+        self.importing = load("importing.py")
 
 
 def find_safe(plan, tools, hook=None):
@@ -77,6 +80,8 @@ def find_safe(plan, tools, hook=None):
     left_out = set(BY_PROGRAM)
     before = Before(plan, tools, hook)
     only = [] if hook and plan.finalizes else before.restrict(found)
+    if only is None and tools.searches_elsewhere in plan.facts:
+        only = before.restrict(found, "changes " + tools.searches_elsewhere[0])
     libraries = sorted(name for name in before.sets if name.startswith(plan.libraries))
     found.is_restricted = found.is_restricted or bool(libraries)
     for _ in range(MOST_OFFENDERS):
@@ -280,7 +285,7 @@ def run_trial(names, plan, tools, sets, is_part, say):
     tracer, watch = tools.tracer, tools.watching["Watch"](tools.tracer)
     draws, exits = tools.draws["Draws"](), tools.exits(tools.finalizers)
     asked = watch.take()
-    graph = tools.graph(plan.names_of, tools.effects)
+    graph = tools.graph(plan.names_of, tools.effects, tools.importing)
     for name in names:
         if name in sys.modules:
             continue

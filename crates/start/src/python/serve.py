@@ -48,7 +48,7 @@ def serve(plan, base, found, load, renew, telling):
         del sys.modules[name]
     state = load("state.py")
     become = load("child.py")["become"]
-    add, end = load("learn.py")["add"], load("end.py")["End"]
+    learning, end = load("learn.py"), load("end.py")["End"]
     seen = base.modules | set(plan.modules) | set(sys.modules)
     if not found.end:
         tools.gc.collect()
@@ -68,8 +68,9 @@ def serve(plan, base, found, load, renew, telling):
         parent.telling, parent.state = telling, ours[1]
         parent.renew, parent.load, parent.end = renew, load, end
         hidden = plan.hidden
+        hidden.fail = lambda name: learning["stop"](plan.one["learned"], path, name)
         parent.learn = lambda use: learn(
-            lambda: add(plan.one["learned"], seen, hidden, end.prepare, plan.last),
+            lambda: learning["add"](plan.one["learned"], seen, hidden, end.prepare, plan.last),
             use,
             plan,
             load,

@@ -223,15 +223,28 @@ class Making:
         plan.tell("importing %d modules" % len(found.names))
         if found.temporary:
             tracer.say("permit")
-        hidden, effects = self.load("hidden.py"), self.tools.effects
-        recorder = hidden["Recorder"](effects, found.places, plan.names_of)
+        loaded = {"effects.py": self.tools.effects, "importing.py": self.tools.importing}
+
+        def part(name):
+            """Each only once: objects of its classes are compared."""
+            loaded[name] = loaded.get(name) or self.load(name)
+            return loaded[name]
+
+        nodes, names_of = part("nodes.py"), plan.names_of
+        places = part("places.py")["Places"](part("effects.py"), found.places, names_of)
+        recorder = part("recorder.py")["Recorder"](nodes, places, part("importing.py"), names_of)
+        search = part("search.py")["Search"](names_of, nodes)
         recorder.begin()
         tracer.say("theirs")
         for name in found.names:
             probe["import_quietly"](name)
         tracer.say("ours")
         recorder.end(found.requests)
-        plan.hidden = hidden["Hidden"](recorder)
+        search.end()
+        problem = recorder.problem()
+        if problem:
+            raise Unsuitable("its modules could not be hidden: " + problem)
+        plan.hidden = part("hidden.py")["Hidden"](recorder, search, part)
         problem = probe["problem"](self.base.descriptors) or probe["shared"]()
         if problem:
             raise Unsuitable("one of its modules " + problem)
