@@ -243,7 +243,8 @@ impl Learned {
             .chain(self.main.clone())
             .chain(script)
             .collect();
-        own::reachable(seen, text_of(main), &self.directories(main))
+        let is_installed = |path: &Path| self.is_installed(path.as_os_str().as_bytes());
+        own::reachable(seen, text_of(main), &self.directories(main), &is_installed)
     }
 
     /// The directories in which the program's own modules are searched for: those on `sys.path`

@@ -23,14 +23,21 @@ pub(crate) struct Own {
     pub absent: BTreeSet<String>,
 }
 
-/// All own files that `files`, or a program with this text, could import from `directories`.
-pub(crate) fn reachable(files: Vec<PathBuf>, text: &[u8], directories: &[PathBuf]) -> Own {
+/// All own files that `files`, or a program with this text, could import from `directories`. The
+/// main module may be an installed one (`python -m`), whose package is not the program's.
+pub(crate) fn reachable(
+    files: Vec<PathBuf>,
+    text: &[u8],
+    directories: &[PathBuf],
+    is_installed: &dyn Fn(&Path) -> bool,
+) -> Own {
     let mut own = Own::default();
     let mut search = Search {
         directories,
         existing: directories.iter().flat_map(|it| stems(it)).collect(),
         known: BTreeSet::new(),
         left: files,
+        is_installed,
     };
     own.search(text, Path::new(""), &mut search);
     while let Some(path) = search.left.pop() {
@@ -52,6 +59,7 @@ struct Search<'a> {
     known: BTreeSet<String>,
     /// Files that have not been read yet.
     left: Vec<PathBuf>,
+    is_installed: &'a dyn Fn(&Path) -> bool,
 }
 
 impl Own {
@@ -61,6 +69,9 @@ impl Own {
             let rest = name.trim_start_matches('.');
             let above = name.len() - rest.len();
             if above > 0 {
+                if (search.is_installed)(path) {
+                    continue;
+                }
                 // Relative to the package of the file.
                 let package = path.ancestors().nth(above);
                 let found = package.into_iter().flat_map(|it| modules(it, rest));
@@ -140,7 +151,11 @@ mod tests {
         write("package/sibling.py", "");
         write("unrelated.py", "");
         write("native.cpython-311-x86_64-linux-gnu.so", "");
-        let own = reachable(vec![at.join("main.py")], b"", std::slice::from_ref(&at));
+        let find = |main: &str, is_installed: &dyn Fn(&Path) -> bool| {
+            let directories = std::slice::from_ref(&at);
+            reachable(vec![at.join(main)], b"", directories, is_installed)
+        };
+        let own = find("main.py", &|_| false);
         let found: Vec<_> = own
             .files
             .iter()
@@ -155,6 +170,10 @@ mod tests {
         ];
         assert_eq!(found, all.map(|name| Ok(Path::new(name))));
         assert_eq!(own.absent, ["numpy", "settings"].map(str::to_owned).into());
+        let installed = find("package/part.py", &|path| {
+            path.starts_with(at.join("package"))
+        });
+        assert_eq!(installed.files, [at.join("package/part.py")].into());
         fs::remove_dir_all(&at).expect("it goes");
     }
 }
