@@ -13,8 +13,9 @@ MOST_BYTES = 1 << 24
 MOST_DESCRIPTORS = 253
 
 
-# The time after which a waiting child begins to copy pages, in milliseconds.
-IDLE_AFTER, FOR_EVER = 1000, -1
+# The times after which a waiting child has a few pages copied, and begins to copy all, in
+# milliseconds.
+AT_FIRST, IDLE_AFTER, FOR_EVER = 10, 1000, -1
 
 
 class Refused(Exception):
@@ -48,9 +49,13 @@ class Child:
         poll.register(self.link.fileno(), select.POLLIN)
         poll.register(self.parent.listener.fileno(), select.POLLIN)
         # Not at once: that would slow down the program that was just started.
-        meanwhile, patience = None, IDLE_AFTER
+        meanwhile, patience = None, AT_FIRST
         while True:
             ready = dict(poll.poll(patience))
+            if not ready and patience == AT_FIRST:
+                self.parent.plan.hidden.touch()
+                patience = IDLE_AFTER
+                continue
             if not ready:
                 meanwhile = meanwhile or self.parent.copy_pages()
                 patience = next(meanwhile, FOR_EVER) or 0
