@@ -263,3 +263,30 @@ fn an_own_module_that_was_not_imported_before() {
         assert_eq!(said.out, plain.out);
     }
 }
+
+/// No file mentions the name of the module, so what it does is not known before.
+#[test]
+fn an_own_module_whose_name_is_computed() {
+    let Some(warm) = Warm::new() else { return };
+    let reads = "import os\nVALUE = os.environ.get('MODE_OF_READS')\n";
+    fs::write(warm.venv().join("reads.py"), reads).expect("it is written");
+    let program = "import statistics, sys\n\
+        from importlib import import_module\n\
+        if sys.argv[1:]: import_module('ear' + sys.argv[1])\n\
+        import reads\n\
+        print(reads.VALUE)\n";
+    write(&warm, "program.py", program);
+    write(
+        &warm,
+        "early.py",
+        "import os\nos.environ['MODE_OF_READS'] = 'early'\n",
+    );
+    let words = ["venv/bin/python", "program.py"];
+    warm.warm_up(&words, &as_is);
+    assert_eq!(warm.same(&words, &as_is).out, "None\n");
+    let early = [&words[..], &["ly"]].concat();
+    assert_eq!(warm.same(&early, &as_is).out, "early\n");
+    let said = Observed::of(warm.started(&words).output().expect("it starts"));
+    let why = "program.py:3, which computes the name of a module";
+    assert!(said.err.contains(why), "{}", said.err);
+}

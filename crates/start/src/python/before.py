@@ -20,6 +20,10 @@ KEPT = {"path", "modules", "argv", "environ", "environb", "flags", "warnoptions"
 # Methods that modify the object they are called on.
 CHANGES = {"insert", "append", "extend", "remove", "pop", "clear", "update", "setdefault", "sort"}
 
+# Functions that execute a module of this name or path; it may be one of the program's own that no
+# file mentions.
+BY_NAME = {"import_module", "__import__", "run_path", "run_module", "spec_from_file_location"}
+
 # Functions without side effects that are often called between imports.
 PLAIN = {"getLogger", "Path", "join", "dirname", "abspath", "realpath", "resolve", "namedtuple"}
 PLAIN |= {"TypeVar", "NewType", "getenv", "get", "compile", "frozenset", "set", "dict", "list"}
@@ -130,6 +134,9 @@ def influence(node, bound, names):
         used = [each.name for each in node.names if each.name in names]
         if used:
             return "uses " + used[0]
+    if isinstance(node, ast.Call) and used_by(node) in BY_NAME:
+        if not all(isinstance(each, ast.Constant) for each in node.args[:1]):
+            return "computes the name of a module"
     if isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute):
         inner = node.func.value
         if node.func.attr in CHANGES and isinstance(inner, ast.Attribute) and inner.attr in KEPT:
@@ -145,6 +152,11 @@ def influence(node, bound, names):
         if isinstance(target, (ast.Attribute, ast.Subscript)) and root(target) in bound:
             return "changes " + shown(target)
     return None
+
+
+def used_by(call):
+    """The name of the function that is called."""
+    return getattr(call.func, "attr", getattr(call.func, "id", None))
 
 
 def root(node):
@@ -248,9 +260,7 @@ class Order:
         for each in nodes:
             for node in ast.walk(each):
                 if isinstance(node, ast.Call):
-                    function = node.func
-                    name = getattr(function, "attr", getattr(function, "id", None))
-                    if name not in PLAIN:
+                    if used_by(node) not in PLAIN:
                         raise Stop
                 elif isinstance(node, (ast.Await, ast.Yield, ast.NamedExpr)):
                     raise Stop

@@ -87,6 +87,10 @@ fn may_influence(line: &[u8]) -> bool {
         "exec",
         "eval",
         "import_module",
+        "__import__",
+        "run_path",
+        "run_module",
+        "spec_from_file_location",
         "__del__",
         // The end of the program is shortened unless one of these is mentioned.
         "get_objects",
