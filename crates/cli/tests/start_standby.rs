@@ -325,7 +325,10 @@ why = scope["why_no_jax"]
 off = {"XLA_PYTHON_CLIENT_PREALLOCATE": "false"}
 assert why(learned, off) is None and "preallocate" in why(learned, {})
 assert "distributed" in why(dict(learned, distributed=True), off)
-assert "platforms" in why(dict(learned, platforms="cuda,cpu"), off)
+for name in "jax_platforms", "jax_num_cpu_devices":
+    changed = dict(learned["options"], **{name: "other"})
+    assert name in why(dict(learned, options=changed), off)
+assert "unknown" in why({"distributed": False}, off)
 print("same")
 "#;
 

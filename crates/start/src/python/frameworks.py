@@ -8,6 +8,9 @@ brought up, with handles of the libraries that the program had loaded at its end
 
 import sys
 
+# Parts of the names of options that backends may depend on.
+OF_BACKENDS = ("platform", "device", "client", "backend", "collective", "memory", "cuda", "gpu")
+
 CUDA = "cuda"
 # The most executables that are read ahead.
 MOST_EXECUTABLES = 512
@@ -63,23 +66,33 @@ class JaxUse:
         state = getattr(distributed, "global_state", None)
         return {
             "backends": sorted(bridge._backends),
-            "platforms": platforms(),
+            "options": options(),
             "distributed": getattr(state, "client", None) is not None,
             "executables": list(self.executables.items())[:MOST_EXECUTABLES],
         }
 
 
-def platforms():
+def options():
+    """The options of JAX that its backends may depend on."""
     config = getattr(sys.modules.get("jax"), "config", None)
-    return getattr(config, "jax_platforms", None) or ""
+    values = getattr(config, "values", None) or {}
+    return {
+        name: str(value)
+        for name, value in values.items()
+        if any(part in name for part in OF_BACKENDS)
+    }
 
 
 def why_no_jax(learned, environment):
     """Why JAX's backend cannot be brought up ahead; None if it can."""
     if learned["distributed"]:
         return "the program uses jax.distributed"
-    if learned["platforms"] != platforms():
-        return "the program changes JAX's platforms"
+    now = options()
+    for name, value in learned.get("options", {}).items():
+        if now.get(name) != value:
+            return "the program changes JAX's option %s" % name
+    if not now or "options" not in learned:
+        return "JAX's options are unknown"
     off = environment.get(PREALLOCATES, "").lower() in ("false", "f", "0")
     if not off and environment.get(ALLOCATOR, "").lower() != "platform":
         return (
