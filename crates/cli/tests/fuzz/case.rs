@@ -13,6 +13,9 @@ use crate::warm::{Observed, Warm};
 /// Part of the message for a warm start whose first lines ran in the parent.
 pub const AHEAD: &str = "its first lines run ahead";
 
+/// In what `-v` says of a start that learns.
+const LEARNS: &str = "there is no warm parent yet";
+
 /// The program's directory, below that of the parents.
 const WORK: &str = "work";
 
@@ -137,9 +140,11 @@ impl<'a> Case<'a> {
             } else {
                 rest.to_owned()
             };
-            // The garbage collector of first lines that ran ahead is only about where a plain
-            // start would have it, and suspended generators do not keep imports from being ahead.
-            let is_undefined = outcome.how.contains(AHEAD) || self.program.has("f_generator");
+            // The garbage collector of first lines that ran ahead, and of a learning start, is only
+            // about where a plain start would have it, and suspended generators do not keep
+            // imports from being ahead.
+            let is_undefined = [AHEAD, LEARNS].iter().any(|how| outcome.how.contains(how))
+                || self.program.has("f_generator");
             let differs = |name: &str, plain: &str, started: &str| {
                 let is_same = plain == started
                     || is_undefined
