@@ -22,7 +22,10 @@ fn with_loop(mut p: Program) -> Program {
 }
 
 fn remedy<'a>(report: &'a RunReport, id: &str) -> Option<&'a Remedy> {
-    report.remedies.iter().find(|remedy| remedy.id == id)
+    report
+        .remedies
+        .iter()
+        .find(|remedy| remedy.id.as_str() == id)
 }
 
 #[test]
@@ -97,7 +100,7 @@ fn imports_call_for_a_warm_parent_and_hide_the_driver() {
         remedy(&report, "overlapped-init").unwrap().saving * 1e3,
         100.0,
     );
-    assert_eq!(report.remedies[0].id, "warm-parent");
+    assert_eq!(report.remedies[0].id.as_str(), "warm-parent");
     assert!(remedy(&report, "prefetch").is_none());
     assert!(remedy(&report, "avoidable-imports").is_none());
 }

@@ -24,7 +24,10 @@ fn report(p: Program) -> RunReport {
 }
 
 fn remedy<'a>(report: &'a RunReport, id: &str) -> Option<&'a Remedy> {
-    report.remedies.iter().find(|remedy| remedy.id == id)
+    report
+        .remedies
+        .iter()
+        .find(|remedy| remedy.id.as_str() == id)
 }
 
 fn found<'a>(report: &'a RunReport, cause: Cause, name: &str) -> &'a Item {

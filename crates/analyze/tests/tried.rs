@@ -152,7 +152,7 @@ fn noise_is_rarely_mistaken_for_a_saving() {
 fn predictions_are_reported_with_the_measurements() {
     let mut plain = starts(8.0, 0.01, 5, 1);
     plain.remedies.push(Remedy {
-        id: "warm-parent".into(),
+        id: preheat_model::RemedyId::WarmParent,
         title: "Start from a warm parent".into(),
         what: String::new(),
         saving: 6.9,

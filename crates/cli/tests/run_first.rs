@@ -774,7 +774,10 @@ for _ in range(2):
         assert_eq!(firsts[1..], level.values);
     }
     let report = reported(&directory, "kept/base");
-    let warm_up = report.remedies.iter().find(|remedy| remedy.id == "warm-up");
+    let warm_up = report
+        .remedies
+        .iter()
+        .find(|remedy| remedy.id.as_str() == "warm-up");
     let warm_up = warm_up.expect("the first iteration is slower");
     assert_eq!((warm_up.group(), warm_up.saving), (RemedyGroup::Later, 0.0));
     let later = warm_up.later.as_ref().expect("something becomes shorter");

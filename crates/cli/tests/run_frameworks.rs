@@ -69,7 +69,7 @@ assert not hasattr(torch.nn.Module.__call__, '__wrapped__')
         report
             .remedies
             .iter()
-            .any(|remedy| remedy.id == "warm-parent")
+            .any(|remedy| remedy.id.as_str() == "warm-parent")
     );
 }
 
@@ -211,7 +211,10 @@ for _ in range(5):
     let item = compilation.items.iter().find(|item| item.name == "total");
     let item = item.unwrap_or_else(|| panic!("{:?}", compilation.items));
     assert_eq!(item.detail, "compiled by Numba");
-    let kept = report.remedies.iter().find(|of| of.id == "kept-caches");
+    let kept = report
+        .remedies
+        .iter()
+        .find(|of| of.id.as_str() == "kept-caches");
     assert!(
         kept.is_some_and(|kept| kept.what.contains("cache=True")),
         "{kept:?}"

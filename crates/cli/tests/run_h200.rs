@@ -246,7 +246,12 @@ fn common_remedies_are_answered_for_each_program() {
         ("jax", [Some(Later), Some(Not), Some(Start)]),
     ] {
         let (report, timers) = kept(name);
-        let of = |id: &str| report.remedies.iter().find(|remedy| remedy.id == id);
+        let of = |id: &str| {
+            report
+                .remedies
+                .iter()
+                .find(|remedy| remedy.id.as_str() == id)
+        };
         let ids = ["warm-up", "pinned-buffers", "allocator"];
         let found = ids.map(|id| of(id).map(|remedy| remedy.group()));
         assert_eq!(found, expected, "{name}");
@@ -258,7 +263,12 @@ fn common_remedies_are_answered_for_each_program() {
         within_a_tenth("a warm-up", saved, timed(0) - timed(last));
     }
     let (report, _) = kept("resnet50-train");
-    let of = |id: &str| report.remedies.iter().find(|remedy| remedy.id == id);
+    let of = |id: &str| {
+        report
+            .remedies
+            .iter()
+            .find(|remedy| remedy.id.as_str() == id)
+    };
     // Batches of 8 × 3 × 224 × 224 floats.
     let pinned = of("pinned-buffers").unwrap();
     let copies = "71 copies of 4.59 MiB go to the device from pageable memory";
@@ -272,7 +282,7 @@ fn common_remedies_are_answered_for_each_program() {
     let allocator = report
         .remedies
         .iter()
-        .find(|remedy| remedy.id == "allocator");
+        .find(|remedy| remedy.id.as_str() == "allocator");
     let saving = allocator.unwrap().saving;
     assert!((1.2..2.4).contains(&saving), "{saving}");
 }

@@ -177,7 +177,12 @@ o = torch.optim.SGD([w], lr=0.1)
             assert_eq!((report.first, report.ratio), (None, None));
             assert_eq!((report.first_to_second, report.class), (None, None));
             assert!(report.second.is_some());
-            assert!(!report.remedies.iter().any(|remedy| remedy.id == "warm-up"));
+            assert!(
+                !report
+                    .remedies
+                    .iter()
+                    .any(|remedy| remedy.id.as_str() == "warm-up")
+            );
             // It has all of its work, and perhaps more.
             for start in &report.starts {
                 assert!(start.iterations[0] > 0.1 * start.iterations[1], "{start:?}");

@@ -45,7 +45,10 @@ fn environment(python: &Path) -> (Directory, PathBuf) {
 }
 
 fn remedy<'a>(report: &'a RunReport, id: &str) -> Option<&'a Remedy> {
-    report.remedies.iter().find(|remedy| remedy.id == id)
+    report
+        .remedies
+        .iter()
+        .find(|remedy| remedy.id.as_str() == id)
 }
 
 /// The output of the program if a module cannot be imported.

@@ -24,6 +24,7 @@ pub mod doctor;
 pub mod lab;
 mod machine;
 mod quantity;
+mod remedy;
 pub mod run;
 pub mod stats;
 pub mod time;
@@ -32,3 +33,4 @@ pub mod units;
 
 pub use machine::Machine;
 pub use quantity::Quantity;
+pub use remedy::RemedyId;

@@ -6,6 +6,8 @@ use std::collections::BTreeSet;
 use std::fmt;
 use std::str::FromStr;
 
+use preheat_model::RemedyId;
+
 use crate::standby::Form;
 
 /// A way to make a start faster.
@@ -50,18 +52,19 @@ impl Remedy {
 
     /// The machine-readable name, equal to that of the prediction of `preheat run`.
     pub fn id(self) -> &'static str {
-        match self {
-            Remedy::WarmParent => "warm-parent",
-            Remedy::StandbyParked => "standby-parked",
-            Remedy::StandbyHot => "standby-hot",
-            Remedy::OverlappedInit => "overlapped-init",
-            Remedy::Prefetch => "prefetch",
-            Remedy::KeptCaches => "kept-caches",
-            Remedy::KeptBytecode => "kept-bytecode",
-            Remedy::LazyLoading => "lazy-loading",
-            Remedy::LoaderThreads => "loader-threads",
-            Remedy::Allocator => "allocator",
-        }
+        let id = match self {
+            Remedy::WarmParent => RemedyId::WarmParent,
+            Remedy::StandbyParked => RemedyId::StandbyParked,
+            Remedy::StandbyHot => RemedyId::StandbyHot,
+            Remedy::OverlappedInit => RemedyId::OverlappedInit,
+            Remedy::Prefetch => RemedyId::Prefetch,
+            Remedy::KeptCaches => RemedyId::KeptCaches,
+            Remedy::KeptBytecode => RemedyId::KeptBytecode,
+            Remedy::LazyLoading => RemedyId::LazyLoading,
+            Remedy::LoaderThreads => RemedyId::LoaderThreads,
+            Remedy::Allocator => RemedyId::Allocator,
+        };
+        id.as_str()
     }
 
     /// The standby that it stands for.

@@ -275,7 +275,9 @@ impl<'a> Measured<'a> {
             }
             _ => {
                 let mut remedies = plain.remedies.iter();
-                remedies.find(|remedy| remedy.id == candidate.id)?.saving
+                remedies
+                    .find(|remedy| remedy.id.as_str() == candidate.id)?
+                    .saving
             }
         };
         Some(by).filter(|by| *by > 0.0)

@@ -7,8 +7,8 @@ use serde::{Deserialize, Serialize};
 
 use super::trace::Clock;
 use super::{Cause, Evicted, Item, RunSettings, Temperature};
-use crate::Machine;
 use crate::stats::{Class, Consistency, Interval};
+use crate::{Machine, RemedyId};
 
 /// The schema written by this version.
 pub const RUN_SCHEMA: &str = "preheat.run/2";
@@ -541,8 +541,8 @@ pub struct Rung {
 /// A change that would remove part of the cold start.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Remedy {
-    /// The id: `warm-parent`, `prefetch`, …
-    pub id: String,
+    /// The id.
+    pub id: RemedyId,
     /// The display name.
     pub title: String,
     /// Instructions.

@@ -7,12 +7,14 @@
 //! calls, most of them in the first iteration. Each is the remedy for the other, so one
 //! remedy covers both. `preheat start` uses the same id for the settings it tries.
 
+use preheat_model::RemedyId;
+
 use super::super::trace::{Span, What};
 use super::super::{Cause, Later};
 use super::{Case, Suggestion, length, remedy};
 use crate::units;
 
-const ID: &str = "allocator";
+const ID: RemedyId = RemedyId::Allocator;
 
 // Measured on an H200: docs/results/h200/lab-no-bytecode.json, experiment `alloc`.
 

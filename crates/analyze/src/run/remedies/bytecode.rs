@@ -1,5 +1,7 @@
 //! Source that is compiled in every start: keep its bytecode.
 
+use preheat_model::RemedyId;
+
 use super::super::items::{Reasons, reasons};
 use super::super::{Cause, Temperature};
 use super::{Case, Suggestion, ladder, remedy};
@@ -21,7 +23,7 @@ pub(super) fn kept_bytecode(case: &Case) -> Option<Suggestion> {
 
 fn suggestion(what: String, saving: f64, assumption: &str) -> Suggestion {
     remedy(
-        "kept-bytecode",
+        RemedyId::KeptBytecode,
         "Keep Python bytecode",
         what,
         saving,

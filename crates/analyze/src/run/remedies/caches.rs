@@ -1,5 +1,7 @@
 //! Kernels that are compiled in every start: keep the compile caches.
 
+use preheat_model::RemedyId;
+
 use super::super::{Cause, Compiler, Item, Temperature};
 use super::kernels::{COMPILED, FROM_CACHE, driver_compiles};
 use super::{Case, Suggestion, ladder, remedy};
@@ -26,7 +28,7 @@ pub(super) fn compile_caches(case: &Case) -> Option<Suggestion> {
 fn suggestion(what: String, saving: f64, assumption: &str) -> Suggestion {
     let causes = [Cause::KernelCompilation];
     remedy(
-        "kept-caches",
+        RemedyId::KeptCaches,
         "Keep compile caches",
         what,
         saving,

@@ -1,5 +1,7 @@
 //! Imports that a library can do without.
 
+use preheat_model::RemedyId;
+
 use super::super::Cause;
 use super::super::items::importer;
 use super::super::trace::Import;
@@ -85,7 +87,7 @@ pub(super) fn avoidable(case: &Case) -> Option<Suggestion> {
         .collect();
     let title = format!("Avoid importing {}", names.first()?);
     Some(remedy(
-        "avoidable-imports",
+        RemedyId::AvoidableImports,
         &title,
         format!(
             "{}. The library works without it: it handles a failed import, or checks whether the \

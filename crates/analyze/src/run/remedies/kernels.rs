@@ -1,5 +1,7 @@
 //! Kernels without machine code for the device, loaded eagerly, or autotuned.
 
+use preheat_model::RemedyId;
+
 use super::super::Cause;
 use super::super::trace::What;
 use super::{Case, Suggestion, length, remedy};
@@ -49,7 +51,7 @@ pub(super) fn machine_code(case: &Case) -> Option<Suggestion> {
         return None;
     }
     Some(remedy(
-        "machine-code-missing",
+        RemedyId::MachineCodeMissing,
         "Build machine code for this GPU",
         format!(
             "The driver compiles PTX for {} as it is loaded. Build for this GPU too: nvcc \
@@ -71,7 +73,7 @@ pub(super) fn lazy_loading(case: &Case) -> Option<Suggestion> {
     }
     let kernels = case.report.memory.device.as_ref().map(|d| d.kernels);
     let mut remedy = remedy(
-        "lazy-loading",
+        RemedyId::LazyLoading,
         "Load kernels lazily",
         "CUDA_MODULE_LOADING=EAGER is set: all kernels of all libraries are loaded at once. \
          Unset it, or set it to LAZY."
@@ -98,7 +100,7 @@ pub(super) fn autotuning(case: &Case) -> Option<Suggestion> {
         .collect();
     let all = case.on_path(Cause::LibrarySetUp, tried.iter().sum());
     Some(remedy(
-        "autotuning",
+        RemedyId::Autotuning,
         "Disable autotuning",
         format!(
             "cuDNN benchmarks algorithms in {} calls, {} in total. Let it choose by heuristics: \

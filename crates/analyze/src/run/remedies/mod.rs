@@ -21,6 +21,8 @@ mod starting;
 mod stdlib;
 mod warm_up;
 
+use preheat_model::RemedyId;
+
 use super::examine::Examined;
 use super::facts::Facts;
 use super::items::Tree;
@@ -182,7 +184,7 @@ fn length(span: &Span) -> f64 {
 }
 
 fn remedy(
-    id: &str,
+    id: RemedyId,
     title: &str,
     what: String,
     saving: f64,
@@ -190,7 +192,7 @@ fn remedy(
     causes: &[Cause],
 ) -> Suggestion {
     Suggestion::from(Remedy {
-        id: id.to_owned(),
+        id,
         title: title.to_owned(),
         what,
         saving,

@@ -7,6 +7,8 @@
 //! iterations can share one buffer, because a program refills it for each. Before the
 //! iterations, a buffer is identified by its address.
 
+use preheat_model::RemedyId;
+
 use std::collections::HashMap;
 
 use super::super::trace::{Span, What};
@@ -150,7 +152,7 @@ fn reused(case: &Case, buffers: &[Buffer], best: &Buffer) -> Suggestion {
     let after = best.break_even().unwrap_or(0);
     let size = units::bytes(best.bytes);
     let mut suggestion = remedy(
-        "pinned-buffers",
+        RemedyId::PinnedBuffers,
         "Copy from page-locked memory",
         format!(
             "{} copies of {size} go to the device from pageable memory, {} each; from \
@@ -212,7 +214,7 @@ fn once(buffers: &[Buffer]) -> Suggestion {
         ),
     };
     let mut suggestion = remedy(
-        "pinned-buffers",
+        RemedyId::PinnedBuffers,
         "Copy from page-locked memory",
         what,
         0.0,

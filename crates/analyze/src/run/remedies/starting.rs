@@ -1,6 +1,8 @@
 //! Remedies before the program's own work: a warm parent, overlapped driver initialization,
 //! files that are read ahead.
 
+use preheat_model::RemedyId;
+
 use super::super::examine::seconds;
 use super::super::facts::{Thing, usage};
 use super::super::items::file_name;
@@ -67,7 +69,7 @@ pub(super) fn warm_parent(case: &Case) -> Option<Suggestion> {
         ),
     };
     Some(remedy(
-        "warm-parent",
+        RemedyId::WarmParent,
         WARM_PARENT,
         suggestion,
         saving,
@@ -89,7 +91,7 @@ const MOST_OF: f64 = 0.95;
 /// The remedy if `preheat start` would start the command plainly.
 fn not_served(why: &str) -> Suggestion {
     let mut suggestion = remedy(
-        "warm-parent",
+        RemedyId::WarmParent,
         WARM_PARENT,
         format!("`preheat start` starts this command plainly: {why}."),
         0.0,
@@ -223,7 +225,7 @@ pub(super) fn overlapped_init(case: &Case) -> Option<Suggestion> {
         .sum();
     let hidden_behind = seconds(hidden_behind) * case.scale;
     Some(remedy(
-        "overlapped-init",
+        RemedyId::OverlappedInit,
         "Initialize the driver during the imports",
         format!(
             "`preheat start --measure` tries it: cuInit and cuDevicePrimaryCtxRetain are called \
@@ -248,7 +250,7 @@ pub(super) fn prefetch(case: &Case) -> Option<Suggestion> {
     let process = ladder::rung(case, Temperature::Process).filter(|rung| rung.starts >= 2);
     if let (Some(disk), Some(process)) = (disk, process) {
         let suggestion = remedy(
-            "prefetch",
+            RemedyId::Prefetch,
             "Read files ahead",
             format!(
                 "{what} Saving with cached files, {}.",
@@ -278,7 +280,7 @@ pub(super) fn prefetch(case: &Case) -> Option<Suggestion> {
         return None;
     }
     Some(remedy(
-        "prefetch",
+        RemedyId::Prefetch,
         "Read files ahead",
         what.to_owned(),
         waiting,

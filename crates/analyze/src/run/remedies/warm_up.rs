@@ -4,6 +4,8 @@
 //! its saving of the time to first is 0, and [`Later`] has the gain of the first real
 //! iteration.
 
+use preheat_model::RemedyId;
+
 use super::super::{Cause, CauseSeconds, Later, RegionReport, RunReport};
 use super::{Case, Suggestion, remedy};
 use crate::stats::Interval;
@@ -88,7 +90,7 @@ pub(super) fn warm_up(case: &Case) -> Option<Suggestion> {
         .map(|part| part.cause)
         .collect();
     let mut suggestion = remedy(
-        "warm-up",
+        RemedyId::WarmUp,
         "Warm up before the real work",
         what,
         0.0,

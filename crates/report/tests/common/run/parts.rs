@@ -148,7 +148,7 @@ pub fn items(cause: Cause) -> Vec<Item> {
 pub fn remedies() -> Vec<Remedy> {
     let remedy =
         |id: &str, title: &str, what: &str, saving, assumption: &str, causes: &[Cause]| Remedy {
-            id: id.to_owned(),
+            id: serde_json::from_value(id.into()).unwrap(),
             title: title.to_owned(),
             what: what.to_owned(),
             saving,
