@@ -149,7 +149,7 @@ fn uncertain_limits_are_inconclusive() {
     let line = line(&five(), "time_to_first = \"3.99 s\"");
     assert_eq!(line.verdict, Verdict::Inconclusive);
     assert!(
-        line.reason.contains("4 starts are too few to tell"),
+        line.reason.contains("4 starts are too few to decide"),
         "{}",
         line.reason
     );

@@ -257,7 +257,7 @@ fn an_unsettled_start_is_noted_and_excluded_from_the_excess() {
     let all = [few(even), few(even), few(uneven)];
     let report = analyze(&recording("auto", all.to_vec())).report;
     assert!(!has_note(&report.notes, "left out of first"));
-    let note = "1 of 2 starts seems not to settle within 4 iterations, which are too few to tell";
+    let note = "1 of 2 starts seems not to settle within 4 iterations, which are too few to decide";
     assert!(has_note(&report.notes, note), "{:?}", report.notes);
     // If none settles, there is no excess.
     let report = analyze(&recording("auto", vec![unsettled()])).report;

@@ -161,7 +161,7 @@ pub(crate) fn unrecorded(file: &File) -> Option<&'static str> {
     obstacle(file, &head(file)).map(|(_, why)| why)
 }
 
-/// The begin of a file.
+/// The beginning of a file.
 fn head(file: &File) -> Vec<u8> {
     let mut head = Vec::new();
     let _ = file.take(4096).read_to_end(&mut head);

@@ -16,7 +16,7 @@ pub(super) fn above(unit: Unit, most: f64, value: &Interval, starts: usize) -> S
     let above = format!("{measured} against a limit of {limit}");
     match (value.low, unit.ends(value)) {
         (Some(low), Some(ends)) if low <= most => format!(
-            "{above}, but the interval {ends} reaches down to it: {starts} starts are too few to tell"
+            "{above}, but the interval {ends} reaches down to it: {starts} starts are too few to decide"
         ),
         (Some(_), Some(ends)) => format!("{above}, and the whole interval {ends} is above it"),
         _ => format!(

@@ -1,7 +1,7 @@
-//! Comparisons of iterations whose begin is not certain: lines of output end them, or nothing
+//! Comparisons of iterations whose beginning is not certain: lines of output end them, or nothing
 //! precedes the first step of an optimizer.
 //!
-//! A warm-up without output precedes the first line. If the begin of the first iteration is
+//! A warm-up without output precedes the first line. If the beginning of the first iteration is
 //! known, such a warm-up is not part of it, but still part of the time to first; otherwise
 //! it may be part of the first iteration. Neither makes a program slower.
 
@@ -12,7 +12,7 @@ use super::settings::Settings;
 use super::{Compared, QuantityChange, Verdict};
 use crate::run::{FirstBegin, IterationsBy, RunReport};
 
-/// The quantities that depend on the begin of the first iteration.
+/// The quantities that depend on the beginning of the first iteration.
 const OF_FIRST: [Quantity; 4] = [
     Quantity::First,
     Quantity::Ratio,
@@ -24,7 +24,7 @@ fn depends_on_first(id: Compared) -> bool {
     OF_FIRST.iter().any(|quantity| id == *quantity)
 }
 
-/// The evidence for the begin of the first iterations of base and new; `None` if another
+/// The evidence for the beginning of the first iterations of base and new; `None` if another
 /// rule defines their iterations.
 pub(super) struct FirstLine {
     sides: Option<(FirstBegin, FirstBegin)>,
@@ -63,7 +63,7 @@ impl FirstLine {
         settings.without(&left_out)
     }
 
-    /// Omits the tests of quantities whose begin is not known.
+    /// Omits the tests of quantities whose beginning is not known.
     pub(super) fn judgeable(&self, samples: &[Samples], measured: Vec<Measured>) -> Vec<Measured> {
         let each = samples.iter().zip(measured);
         each.map(|(samples, measured)| match self.unknown {
@@ -94,12 +94,12 @@ impl FirstLine {
             true => {
                 "nothing that repeats between the lines shows where the first iteration begins: it \
                  may contain a warm-up without output, so it has no verdict and cannot fail; \
-                 lines:BEGIN=>END marks its begin"
+                 lines:BEGIN=>END marks its beginning"
                     .to_owned()
             }
             false => {
                 "nothing shows where the first iteration begins: it may contain set-up, so it has \
-                 no verdict and cannot fail; a timer around each iteration marks its begin"
+                 no verdict and cannot fail; a timer around each iteration marks its beginning"
                     .to_owned()
             }
         });

@@ -106,7 +106,11 @@ pub fn analyze(recording: &Recording) -> Findings {
             shown,
             iterations: match decision.by {
                 IterationsBy::Timers => &[],
-                _ => &decision.found,
+                IterationsBy::Nvtx
+                | IterationsBy::Python
+                | IterationsBy::Kernels
+                | IterationsBy::Lines
+                | IterationsBy::None => &decision.found,
             },
             iterate: decision.regions(),
             unit: decision.timed_unit(),

@@ -44,7 +44,7 @@ pub struct RunReport {
     /// The unit that an iteration is; none if nothing repeats, and in older documents.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub unit: Option<IterationUnit>,
-    /// The evidence for the begin of the first iteration; only for iterations by lines, and for
+    /// The evidence for the beginning of the first iteration; only for iterations by lines, and for
     /// steps of an optimizer whose first begin is not known.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub first_begin: Option<FirstBegin>,
@@ -177,7 +177,7 @@ pub enum IterationUnit {
     Line,
 }
 
-/// The evidence for the begin of the first iteration, which no line precedes.
+/// The evidence for the beginning of the first iteration, which no line precedes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct FirstBegin {
     /// True if something that repeats between later lines shows where the first iteration

@@ -77,7 +77,7 @@ pub struct FlameNode {
     /// The importer of a module: `torch._compile inner:53, from train.py:12`; the location
     /// of a function: `train.py:12`.
     pub detail: String,
-    /// The begin of an import; for functions, only the order is meaningful.
+    /// The beginning of an import; for functions, only the order is meaningful.
     pub begin: f64,
     /// Inclusive seconds.
     pub seconds: f64,

@@ -64,7 +64,7 @@ pub(crate) fn span_name<'a>(process: &'a Process, span: &Span) -> Cow<'a, str> {
 struct Start<'a, W: Write> {
     packets: &'a mut Packets<W>,
     causes: SpanCauses,
-    /// The begin, in nanoseconds after the begin of the first start.
+    /// The begin, in nanoseconds after the beginning of the first start.
     exec: u64,
     /// The prefix that distinguishes its processes from those of other starts.
     prefix: String,

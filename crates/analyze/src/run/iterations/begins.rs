@@ -124,7 +124,7 @@ fn last_wait(facts: &Facts, spans: &[Span], anchor: &Anchor) -> Option<u64> {
 
 const WITH_LAUNCH: &str = "with its first launch";
 
-/// The begin of the first iteration, which makes `copies` copies before its first launch;
+/// The beginning of the first iteration, which makes `copies` copies before its first launch;
 /// and a description unless it is a synchronization or copy.
 fn first_begin(
     facts: &Facts,

@@ -23,7 +23,7 @@ pub(in crate::run) fn together(lines: &[u64]) -> usize {
     same.count()
 }
 
-/// Iterations from one line to the next. The begin of the first is derived from the content
+/// Iterations from one line to the next. The beginning of the first is derived from the content
 /// of later ones. If there are lines that begin iterations, each iteration begins with its
 /// last such line.
 pub(super) fn find(start: &Seen) -> Option<Found> {
@@ -53,7 +53,7 @@ pub(super) fn find(start: &Seen) -> Option<Found> {
     })
 }
 
-/// The begin of the first iteration according to something that repeats between lines.
+/// The beginning of the first iteration according to something that repeats between lines.
 #[derive(Clone, Copy, Debug, PartialEq)]
 struct Repeated {
     begin: u64,
@@ -61,7 +61,7 @@ struct Repeated {
     before: usize,
 }
 
-/// The begin of the first iteration that ends at the first of these times: where the program
+/// The beginning of the first iteration that ends at the first of these times: where the program
 /// begins to time it, or by its kernel launches; else after the last import, which may be
 /// earlier. The second value is true if it is known.
 pub(super) fn begin_before(start: &Seen, process: usize, ends: &[u64]) -> (u64, bool) {
@@ -76,7 +76,7 @@ pub(super) fn begin_before(start: &Seen, process: usize, ends: &[u64]) -> (u64, 
     (begin, repeated.is_some())
 }
 
-/// The begin of the first iteration in this process: where the program begins to time it,
+/// The beginning of the first iteration in this process: where the program begins to time it,
 /// else after a warm-up by its steps or calls, else by its kernel launches, else by its first
 /// steps or calls.
 fn repeated(start: &Seen, process: usize) -> Option<Repeated> {
@@ -133,7 +133,7 @@ fn begin_with_lines(iterations: &mut [(u64, u64)], begins: &[u64]) {
     }
 }
 
-/// The begin of the program's own code, after the last import before the first line.
+/// The beginning of the program's own code, after the last import before the first line.
 fn code_begins(process: &Process, first: u64) -> u64 {
     let begin = process.python_ready.or(process.main);
     let spans = process.threads.iter().flat_map(|thread| &thread.spans);

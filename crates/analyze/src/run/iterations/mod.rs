@@ -103,7 +103,7 @@ pub(super) struct Found {
     pub period: usize,
     /// A description of the begins; empty if the rule implies it.
     pub begins: String,
-    /// The evidence for the begin of the first iteration, if lines define iterations or the
+    /// The evidence for the beginning of the first iteration, if lines define iterations or the
     /// begin is not known.
     pub first_begin: Option<FirstBegin>,
     /// Other threads that iterate by the same rule, by the end of their first iteration.
@@ -464,7 +464,7 @@ impl Decision {
 }
 
 impl Decision {
-    /// The begin of the first iteration that a line ends.
+    /// The beginning of the first iteration that a line ends.
     fn first_line(&self, shown: usize) -> String {
         let found = self.found.get(shown).and_then(Option::as_ref);
         match found.and_then(|found| found.first_begin) {
@@ -483,7 +483,7 @@ impl Decision {
         }
     }
 
-    /// The evidence for the begin of the first iterations; the median number of warm-up
+    /// The evidence for the beginning of the first iterations; the median number of warm-up
     /// iterations.
     pub(super) fn first_begin(&self) -> Option<FirstBegin> {
         let all = (self.found.iter().flatten()).filter_map(|found| found.first_begin);

@@ -221,7 +221,7 @@ fn do_all_work(steps: &[(u64, u64)]) -> bool {
     all > 0 && inside as f64 >= NEARLY_ALL * all as f64
 }
 
-/// The begin of the first iteration: the first model call that belongs to the first step. A
+/// The beginning of the first iteration: the first model call that belongs to the first step. A
 /// program may call its model earlier, to inspect it; so the first step gets as many calls
 /// as a later one, among those whose calls are certainly recorded. If there is none, the
 /// calls since the last step of any optimizer (`ends`) belong to it. `None` if no call does.
@@ -243,7 +243,7 @@ fn first_begin(steps: &[(u64, u64)], calls: &[u64], ends: &[u64]) -> Option<u64>
     }
 }
 
-/// The begin of the first iteration if its batch is fetched right before `begin`: the last
+/// The beginning of the first iteration if its batch is fetched right before `begin`: the last
 /// fetch before it, if no optimizer steps in between. If later steps fetch nothing, a fetch
 /// before the first step is not part of it either.
 fn with_fetch(begin: u64, steps: &[(u64, u64)], ends: &[u64], fetches: &[(u64, u64)]) -> u64 {
@@ -264,7 +264,7 @@ fn with_fetch(begin: u64, steps: &[(u64, u64)], ends: &[u64], fetches: &[(u64, u
 /// fetches.
 const ITER: &str = "iter";
 
-/// The begin of the first iteration if it begins with the first fetch of a data loader: the
+/// The beginning of the first iteration if it begins with the first fetch of a data loader: the
 /// start of the loader's workers. A loop starts them right before it fetches, with a
 /// shorter gap than the start itself takes.
 fn with_iter(begin: u64, fetches: &[(u64, u64)], iters: &[(u64, u64)]) -> u64 {

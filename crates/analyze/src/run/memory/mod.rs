@@ -242,7 +242,7 @@ fn peak(process: &Process, live: &Live, from: u64, to: u64) -> u64 {
         let change = live.steps.get(step).map_or(u64::MAX, |step| step.time);
         let time = sample.min(change);
         let now = base + live.before(step).device() as i64;
-        // The usage at the begin of the interval counts too.
+        // The usage at the beginning of the interval counts too.
         if time > from {
             peak = peak.max(u64::try_from(now).unwrap_or(0));
         }

@@ -67,7 +67,7 @@ impl Doubts<'_> {
             let seem = if unsettled == 1 { "seems" } else { "seem" };
             return Some(format!(
                 "{unsettled} of {} starts {seem} not to settle within {} iterations, which are too \
-                 few to tell: the first iteration is compared with the second in all of them.",
+                 few to decide: the first iteration is compared with the second in all of them.",
                 starts.len(),
                 self.group.most_iterations
             ));

@@ -19,7 +19,7 @@ pub(in crate::run) fn thread_name(pid: u32, thread: &Thread) -> String {
 pub(super) struct Names {
     /// True if the path has several processes, so that names need a process id.
     several: bool,
-    /// The begin of the last program on the path. Earlier programs in the same process are
+    /// The beginning of the last program on the path. Earlier programs in the same process are
     /// wrappers that replaced themselves by `exec`: `env`, or a pyenv shim script.
     program_began: u64,
 }

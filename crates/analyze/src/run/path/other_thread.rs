@@ -16,7 +16,7 @@ const MOST_BUFFERED: usize = 1 << 16;
 /// Iterates over the calls of a thread. Times must not decrease.
 pub(super) struct Other<'a> {
     leaves: Peekable<Leaves<'a>>,
-    /// Its leaves from the begin of the selected interval on.
+    /// Its leaves from the beginning of the selected interval on.
     buffer: Vec<Leaf>,
     /// The selected leaves.
     from: usize,

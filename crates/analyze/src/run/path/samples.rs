@@ -84,7 +84,7 @@ impl<'a> Samples<'a> {
         let origin = samples.first().map_or(0, |first| {
             let used = first.cpu.saturating_add(first.waited);
             let main = thread.id == process.pid && process.made < first.time;
-            // The begin of a thread is unknown. It did not exist at the previous sample, or
+            // The beginning of a thread is unknown. It did not exist at the previous sample, or
             // its CPU time reaches further back.
             let since = first.time.saturating_sub(used.max(EVERY));
             if main {
@@ -151,7 +151,7 @@ impl<'a> Samples<'a> {
     }
 }
 
-/// The sample before `at`; for the first one, the begin of the thread.
+/// The sample before `at`; for the first one, the beginning of the thread.
 fn before(samples: &[ThreadSample], origin: u64, at: usize) -> ThreadSample {
     match at.checked_sub(1) {
         Some(before) => samples[before],

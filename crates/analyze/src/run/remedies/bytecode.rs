@@ -4,7 +4,7 @@ use preheat_model::RemedyId;
 
 use super::super::items::{Reasons, reasons};
 use super::super::{Cause, Temperature};
-use super::{Case, Suggestion, ladder, remedy};
+use super::{Case, Suggestion, remedy, temperatures};
 use crate::units;
 
 /// The time to read bytecode, relative to compiling the source: 0.03 to 0.08 of the CPU
@@ -58,11 +58,11 @@ fn compiled(case: &Case) -> (u64, Reasons) {
 
 /// Evidence from starts without bytecode.
 fn by_ladder(case: &Case) -> Option<Suggestion> {
-    let without = ladder::rung(case, Temperature::Bytecode)?;
-    let with = ladder::rung(case, Temperature::Process)?;
-    let compiled = ladder::seconds(without, Cause::BytecodeCompilation)
-        - ladder::seconds(with, Cause::BytecodeCompilation);
-    let saving = ladder::difference(without, with);
+    let without = temperatures::rung(case, Temperature::Bytecode)?;
+    let with = temperatures::rung(case, Temperature::Process)?;
+    let compiled = temperatures::seconds(without, Cause::BytecodeCompilation)
+        - temperatures::seconds(with, Cause::BytecodeCompilation);
+    let saving = temperatures::difference(without, with);
     if compiled < LEAST || compiled <= saving / 2.0 {
         return None;
     }
@@ -70,7 +70,7 @@ fn by_ladder(case: &Case) -> Option<Suggestion> {
         format!(
             "{} Saving with bytecode, {}.",
             keep(case),
-            ladder::base(without, with)
+            temperatures::base(without, with)
         ),
         saving,
         "starts without this find no bytecode, as at temperature `bytecode`",

@@ -4,7 +4,7 @@ use preheat_model::RemedyId;
 
 use super::super::{Cause, Compiler, Item, Temperature};
 use super::kernels::{COMPILED, FROM_CACHE, driver_compiles};
-use super::{Case, Suggestion, ladder, remedy};
+use super::{Case, Suggestion, remedy, temperatures};
 use crate::units;
 
 /// Variables that set the cache directories for compiled kernels.
@@ -66,18 +66,18 @@ fn disabled(case: &Case) -> Option<Suggestion> {
 /// Evidence from starts with empty caches. It counts only if compilation explains the
 /// difference; otherwise it is chance.
 fn by_ladder(case: &Case) -> Option<Suggestion> {
-    let empty = ladder::rung(case, Temperature::Caches)?;
-    let filled = ladder::rung(case, Temperature::Process)?;
-    let saving = ladder::difference(empty, filled);
-    let compiled = ladder::seconds(empty, Cause::KernelCompilation)
-        - ladder::seconds(filled, Cause::KernelCompilation);
+    let empty = temperatures::rung(case, Temperature::Caches)?;
+    let filled = temperatures::rung(case, Temperature::Process)?;
+    let saving = temperatures::difference(empty, filled);
+    let compiled = temperatures::seconds(empty, Cause::KernelCompilation)
+        - temperatures::seconds(filled, Cause::KernelCompilation);
     if compiled < COMPILED || compiled <= saving / 2.0 {
         return None;
     }
     let what = format!(
         "{} Saving with filled caches, {}.",
         keep(),
-        ladder::base(empty, filled)
+        temperatures::base(empty, filled)
     );
     let suggestion = suggestion(
         what,

@@ -15,10 +15,10 @@ mod bytecode;
 mod caches;
 mod imports;
 mod kernels;
-mod ladder;
 mod pinned;
 mod starting;
 mod stdlib;
+mod temperatures;
 mod warm_up;
 
 use preheat_model::RemedyId;

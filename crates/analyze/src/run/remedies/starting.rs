@@ -9,7 +9,7 @@ use super::super::items::file_name;
 use super::super::path::Meant;
 use super::super::trace::What;
 use super::super::{Cause, Temperature};
-use super::{Case, Suggestion, ladder, remedy};
+use super::{Case, Suggestion, remedy, temperatures};
 use crate::units;
 
 /// The cost of a fork, in seconds.
@@ -246,17 +246,17 @@ pub(super) fn prefetch(case: &Case) -> Option<Suggestion> {
     let what = "Read the program's libraries and modules ahead, in large blocks: when the image or \
                 container is started (`vmtouch -t`, or `cat` of the files to /dev/null), or in \
                 parallel with the first imports, which `preheat start --measure` tries.";
-    let disk = ladder::rung(case, Temperature::Disk).filter(|rung| rung.starts >= 2);
-    let process = ladder::rung(case, Temperature::Process).filter(|rung| rung.starts >= 2);
+    let disk = temperatures::rung(case, Temperature::Disk).filter(|rung| rung.starts >= 2);
+    let process = temperatures::rung(case, Temperature::Process).filter(|rung| rung.starts >= 2);
     if let (Some(disk), Some(process)) = (disk, process) {
         let suggestion = remedy(
             RemedyId::Prefetch,
             "Read files ahead",
             format!(
                 "{what} Saving with cached files, {}.",
-                ladder::base(disk, process)
+                temperatures::base(disk, process)
             ),
-            ladder::difference(disk, process),
+            temperatures::difference(disk, process),
             "the start finds a cold disk, as at temperature `disk`, and reading ahead is done \
              before it begins",
             &causes,

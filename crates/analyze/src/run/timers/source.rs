@@ -601,7 +601,7 @@ mod tests {
     fn a_list_begins_with_its_first_reading() {
         let source = "times = [time()]\nfor x in y:\n  times.append(time())\n";
         assert_eq!(found(source).differences, [(1, 3), (3, 3)]);
-        // A reading with its begin is a region.
+        // A reading with its beginning is a region.
         let source = "for x in y:\n  begin = time()\n  events.append((begin, time()))\n";
         assert_eq!(found(source).differences, [(2, 3)]);
         let source = "t0 = time()\nwork\nreport(t0, time())\n";

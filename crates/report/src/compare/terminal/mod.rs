@@ -7,27 +7,107 @@
 
 mod bars;
 mod causes;
-mod head;
 mod lab;
-mod notes;
-mod quantities;
 mod table;
 
-use preheat_model::compare::{CompareKind, CompareReport, Verdict};
+use preheat_model::compare::{CompareKind, CompareReport, Side, Verdict};
 
-use crate::terminal::{Screen, Style, Terminal};
+use super::gate::{Decision, gate};
+use super::order::{by_sides, only_in, reasons};
+use super::words::{changed, correction, sentence, starred};
+use crate::html::escape::command_line;
+use crate::run::words::counted;
+use crate::terminal::{Screen, Style, Terminal, clean, joined};
+use table::{Name, Row, Table};
 
 /// Renders the comparison; no line is wider than the terminal.
 pub fn compare_terminal(report: &CompareReport, terminal: &Terminal) -> String {
     let mut screen = Screen::new(terminal);
-    head::show(&mut screen, report);
+    show_head(&mut screen, report);
     match report.kind {
-        CompareKind::Runs => quantities::show(&mut screen, report),
+        CompareKind::Runs => show_quantities(&mut screen, report),
         CompareKind::Lab => lab::show(&mut screen, report),
     }
     causes::show(&mut screen, report);
-    notes::show(&mut screen, report);
+    show_decision(&mut screen, report);
     screen.finish()
+}
+
+/// Shows the headline, then a line for each side.
+fn show_head(screen: &mut Screen, report: &CompareReport) {
+    let style = match report.verdict {
+        verdict if changed(verdict) => style_of(verdict),
+        _ => Style::Bold,
+    };
+    screen.paragraph(&[], 0, style, &sentence(&report.headline.text));
+    screen.blank();
+    let same = report.base.command == report.new.command;
+    for (name, side) in [("base  ", &report.base), ("new   ", &report.new)] {
+        let command = match (same, name) {
+            (true, "new   ") => String::new(),
+            _ => clean(&command_line(&side.command)),
+        };
+        let facts = [
+            clean(&side.source),
+            command,
+            starts(side),
+            side.created.clone(),
+        ];
+        screen.paragraph(&[(Style::Dim, name)], 6, Style::Plain, &joined(&facts));
+    }
+}
+
+/// The number of counted starts, and the total if it differs.
+fn starts(side: &Side) -> String {
+    match side.starts == side.counted_starts {
+        true => counted(side.starts, "start"),
+        false => format!(
+            "{} of {}",
+            side.counted_starts,
+            counted(side.starts, "start")
+        ),
+    }
+}
+
+/// Shows the table, then quantities of one side and the reasons why others are inconclusive.
+fn show_quantities(screen: &mut Screen, report: &CompareReport) {
+    if report.quantities.is_empty() {
+        return;
+    }
+    screen.blank();
+    let (both, one_side) = by_sides(report);
+    let rows = both.iter();
+    let rows = rows.map(|quantity| Row::new(Name::Quantity(clean(&quantity.name)), quantity));
+    if !both.is_empty() {
+        Table::new(rows.collect(), screen.terminal.width).show(screen, "");
+    }
+    let starred = both.iter().filter_map(|quantity| starred(quantity));
+    let stars = correction(starred, report.tests());
+    let only = only_in(&one_side);
+    let only = only.iter().map(|text| sentence(text));
+    for text in only.chain(stars).chain(reasons(&both)) {
+        screen.paragraph(&[(Style::Plain, "  ")], 2, Style::Dim, &text);
+    }
+}
+
+/// Shows the notes, then the decision.
+fn show_decision(screen: &mut Screen, report: &CompareReport) {
+    if !report.notes.is_empty() {
+        screen.title("Notes");
+        for note in &report.notes {
+            screen.paragraph(&[(Style::Dim, "  • ")], 4, Style::Plain, &sentence(note));
+        }
+    }
+    screen.blank();
+    let (decision, text) = gate(report);
+    let (sign, style) = match decision {
+        Decision::Regressed => ("✗ ", Style::Red),
+        Decision::Inconclusive => ("? ", Style::Yellow),
+        Decision::Passed => ("✓ ", Style::Green),
+    };
+    // On a very narrow terminal, indent less so that the last line is not empty.
+    let indent = 2.min(screen.terminal.width / 5);
+    screen.paragraph(&[(style, sign)], indent, Style::Plain, &text);
 }
 
 /// The style of a verdict.

@@ -4,7 +4,7 @@
 use preheat_model::run::{Cause, CauseReport, Importer, Item, IterationsBy, Origin, RunReport};
 
 use super::super::words::percent;
-use super::words::first_of;
+use super::first_of;
 use crate::html::escape::cut;
 use crate::units::duration;
 

@@ -6,15 +6,13 @@
 //! pictures or tables instead.
 //!
 //! `look` defines the color and pattern of each cause, `stack` draws stacked bars,
-//! `headline` is the first sentence, and `words` has texts shared by several sections; each
-//! file in `sections` is one part of the page.
+//! `headline` is the first sentence; each file in `sections` is one part of the page.
 
 mod data;
 mod headline;
 mod sections;
-mod words;
 
-use preheat_model::run::{RunReport, RunView};
+use preheat_model::run::{Cause, IterationsBy, RunReport, RunView, StartReport};
 
 use crate::html::PROGRAM_STYLE;
 use crate::html::escape::command_line;
@@ -22,6 +20,7 @@ use crate::html::frame::Frame;
 use crate::html::look;
 use crate::html::moving::script;
 use crate::html::page::Page;
+use crate::html::stack::in_order;
 
 /// Style rules in addition to those of all pages.
 const STYLE: &str = include_str!("style.css");
@@ -54,4 +53,18 @@ pub fn run_html(report: &RunReport, view: &RunView) -> String {
         version: &report.preheat,
     }
     .html()
+}
+
+/// The end of the time to first.
+fn first_of(report: &RunReport) -> &'static str {
+    match report.iterations_by {
+        IterationsBy::None => "the end of the program",
+        _ => "the end of the first iteration",
+    }
+}
+
+/// The causes of a start with a nonzero time, in the usual order of startup.
+fn parts(start: &StartReport) -> Vec<(Cause, f64)> {
+    let causes = start.causes.iter().map(|part| (part.cause, part.seconds));
+    in_order(causes)
 }

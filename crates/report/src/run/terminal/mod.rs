@@ -10,13 +10,13 @@ mod excess;
 mod head;
 mod items;
 mod ladder;
-mod notes;
 mod regions;
 mod remedies;
 
 use preheat_model::run::RunReport;
 
-use crate::terminal::{Screen, Terminal};
+use crate::terminal::{Screen, Style, Terminal, joined};
+use crate::units::bytes;
 
 /// Renders the report; no line is wider than the terminal.
 pub fn run_terminal(report: &RunReport, terminal: &Terminal) -> String {
@@ -28,8 +28,39 @@ pub fn run_terminal(report: &RunReport, terminal: &Terminal) -> String {
     excess::show(&mut screen, report);
     remedies::show(&mut screen, &report.remedies);
     ladder::show(&mut screen, report);
-    notes::show(&mut screen, report);
+    show_notes(&mut screen, report);
     screen.finish()
+}
+
+/// The maximum length of an environment variable to show, in bytes.
+const SHORT: usize = 40;
+
+/// Shows the notes, then the machine.
+fn show_notes(screen: &mut Screen, report: &RunReport) {
+    if !report.notes.is_empty() {
+        screen.title("Notes");
+        for note in &report.notes {
+            screen.paragraph(&[(Style::Dim, "  • ")], 4, Style::Plain, note);
+        }
+    }
+    let machine = &report.machine;
+    let mut facts = vec![
+        machine.cpu.clone(),
+        format!("{} cores", machine.cores),
+        bytes(machine.memory),
+        machine.os.clone(),
+        format!("kernel {}", machine.kernel),
+        format!("preheat {}", report.preheat),
+        report.created.clone(),
+    ];
+    // The page and the document have the longer ones.
+    let short = report
+        .environment
+        .iter()
+        .filter(|(_, value)| value.len() <= SHORT);
+    facts.extend(short.map(|(name, value)| format!("{name}={value}")));
+    screen.blank();
+    screen.paragraph(&[], 0, Style::Dim, &joined(&facts));
 }
 
 #[cfg(test)]

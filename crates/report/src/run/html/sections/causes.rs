@@ -3,7 +3,7 @@
 use preheat_model::run::{Cause, CauseReport, Item};
 
 use super::super::RunPage;
-use super::super::words::first_of;
+use super::super::first_of;
 use crate::html::escape::cut;
 use crate::html::escape::escape;
 use crate::html::figure::{Figure, Table, folded};

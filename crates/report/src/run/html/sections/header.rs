@@ -4,8 +4,8 @@
 use preheat_model::run::{IterationsBy, RunReport};
 use preheat_model::stats::Interval;
 
+use super::super::first_of;
 use super::super::headline::headline;
-use super::super::words::first_of;
 use crate::html::escape::command_line;
 use crate::html::escape::cut;
 use crate::html::escape::escape;

@@ -5,7 +5,7 @@ use preheat_model::run::{
 };
 
 use super::super::RunPage;
-use super::super::words::first_of;
+use super::super::first_of;
 use crate::html::figure::{Figure, Table, grid};
 use crate::html::plot::Plot;
 use crate::html::scale::{Axis, round_step, round_step_bytes};

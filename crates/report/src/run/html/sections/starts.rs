@@ -4,7 +4,7 @@
 use preheat_model::run::{Rung, StartReport};
 
 use super::super::RunPage;
-use super::super::words::parts;
+use super::super::parts;
 use super::cause_bars::{Bar, figure, key};
 use crate::html::figure::Table;
 use crate::html::stack::in_order;
