@@ -50,7 +50,7 @@ class Expected:
         return pieces
 
     def leave(self, effects):
-        """The program imports in another order: undoes what only the expected one does not notice."""
+        """The program imports in another order: undoes what it would notice."""
         if self.next is None:
             return
         for piece in self.pieces[: self.next]:

@@ -10,7 +10,6 @@ LEFT = {("sys", "modules"), ("sys", "argv"), ("sys", "orig_argv"), ("os", "envir
 LEFT |= {("warnings", "filters"), ("atexit", "register")}
 
 
-
 class Loggers:
     """The loggers, by name, and their order."""
 
