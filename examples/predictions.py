@@ -27,14 +27,30 @@ import time
 
 SAVE_CPU_TIME = {"kept-bytecode", "avoidable-imports"}
 
-BLOCK = (
-    "import sys, runpy; blocked = set(sys.argv.pop(1).split(',')); "
-    "sys.meta_path.insert(0, type('Blocked', (), {'find_spec': staticmethod("
-    "lambda name, path=None, target=None: (_ for _ in ()).throw(ModuleNotFoundError(name, name=name)) "
-    "if name.split('.')[0] in blocked else None)})); "
-    "sys.argv.pop(0); sys.path[0] = sys.argv[0].rpartition('/')[0]; "
-    "runpy.run_path(sys.argv[0], run_name='__main__')"
-)
+# Runs a script as if some packages were not installed: neither their modules nor their metadata
+# are found.
+BLOCK = """
+import runpy, sys
+from importlib.metadata import packages_distributions
+blocked = set(sys.argv.pop(1).split(","))
+distributions = {name for each in blocked for name in packages_distributions().get(each, ())}
+class Without:
+    def __init__(self, finder):
+        self.finder = finder
+    def find_spec(self, name, path=None, target=None):
+        if name.partition(".")[0] not in blocked:
+            return self.finder.find_spec(name, path, target)
+    def find_distributions(self, *context):
+        for each in getattr(self.finder, "find_distributions", lambda *_: ())(*context):
+            if each.metadata["Name"] not in distributions:
+                yield each
+    def invalidate_caches(self):
+        getattr(self.finder, "invalidate_caches", lambda: None)()
+sys.meta_path[:] = map(Without, sys.meta_path)
+sys.argv.pop(0)
+sys.path[0] = sys.argv[0].rpartition("/")[0]
+runpy.run_path(sys.argv[0], run_name="__main__")
+"""
 
 
 def predicted(preheat, program, environment, directory):
