@@ -3,7 +3,7 @@
 mod draft;
 mod limited;
 mod near;
-mod place;
+mod position;
 mod report;
 pub mod value;
 
@@ -11,6 +11,6 @@ pub use crate::units::Unit;
 pub use draft::{Draft, DraftLine, Measured};
 pub use limited::{Limited, UnknownCause};
 pub use near::{did_you_mean, nearest};
-pub use place::{Misplaced, Place};
+pub use position::{Misplaced, Place};
 pub use report::{CHECK_SCHEMA, CheckReport, CheckSettings, Line, LineKind, Part, Value, Verdict};
 pub use value::InvalidValue;

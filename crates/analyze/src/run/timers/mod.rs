@@ -10,8 +10,8 @@ mod body;
 mod events;
 #[cfg(test)]
 mod fixture;
+mod frames;
 mod pairs;
-mod place;
 mod regions;
 mod site;
 mod source;
@@ -19,7 +19,7 @@ mod summary;
 mod unfinished;
 
 pub use body::body;
-pub use place::{Frame, NativeCall, frames, native_calls};
+pub use frames::{Frame, NativeCall, frames, native_calls};
 pub(super) use regions::{Execution, Key, Region, Regions, regions};
 #[cfg(test)]
 pub(super) use site::Site;

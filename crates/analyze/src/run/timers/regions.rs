@@ -7,8 +7,8 @@ use super::super::Timers;
 use super::super::path::{is_compiler, is_preheat_start, root};
 use super::super::trace::{Clock, Process, Reading, StartTrace};
 use super::events::events;
+use super::frames::{Frame, frames, position, without_returns};
 use super::pairs::pairs;
-use super::place::{Frame, frames, position, without_returns};
 use super::site::{Site, locate};
 
 /// Maximum number of regions of a start; further ones are dropped.

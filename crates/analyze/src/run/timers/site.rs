@@ -5,7 +5,7 @@
 //! functions are in a helper if one function calls both; readings in one function are if it
 //! is called from several lines.
 
-use super::place::Frame;
+use super::frames::Frame;
 use super::regions::Region;
 
 /// The number of helper frames in the two readings of a region.
