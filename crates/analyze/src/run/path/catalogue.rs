@@ -34,6 +34,11 @@ impl From<&str> for Label {
     }
 }
 
+static NO_LABEL: Label = Label {
+    name: String::new(),
+    origin: None,
+};
+
 /// All items of a start.
 pub(in crate::run) struct Catalogue {
     tables: Vec<Tables>,
@@ -117,8 +122,7 @@ impl Catalogue {
     /// The meaning of an id.
     pub(in crate::run) fn meant(&self, id: ItemId) -> Meant<'_> {
         if let Some(at) = id.0.checked_sub(self.named_from) {
-            let at = (at as usize).min(self.labels.len() - 1);
-            return Meant::Named(&self.labels[at]);
+            return Meant::Named(self.labels.get(at as usize).unwrap_or(&NO_LABEL));
         }
         let process = self.tables.partition_point(|tables| tables.end <= id.0);
         let tables = &self.tables[process];
