@@ -4,7 +4,7 @@ use std::ffi::OsStr;
 use std::fs;
 use std::path::Path;
 
-use preheat_model::run::{Cause, IterationsBy, RunReport};
+use preheat_model::run::{Cause, IterationsBy, RegionReport, RunReport};
 
 mod support;
 use support::{Directory, require};
@@ -214,16 +214,28 @@ fn unlike_regions_of_one_line_are_not_iterations() {
     let Some(python) = require("python", support::python()) else {
         return;
     };
-    let counts = |second: &str| -> Vec<usize> {
+    let report = |second: &str| {
         let region = |work: &str| format!("t = time.time(); {work}; print(time.time() - t)");
         let program = format!("import time; {}; {}", region("sum([1])"), region(second));
         let directory = Directory::new();
         let command = [python.as_os_str(), OsStr::new("-c"), OsStr::new(&program)];
-        let report = support::recorded(&directory, &["--starts", "1"], command, &[]);
-        report.regions.iter().map(|region| region.count).collect()
+        support::recorded(&directory, &["--starts", "1"], command, &[])
+    };
+    let counts = |second: &str| -> Vec<usize> {
+        let regions = report(second).regions;
+        regions.iter().map(|region| region.count).collect()
+    };
+    let repetition = |second: &str| -> Vec<Option<usize>> {
+        let regions = report(second).regions;
+        let position = |region: &RegionReport| region.repeats.as_ref().map(|one| one.position);
+        regions.iter().map(position).collect()
     };
     assert_eq!(counts("sorted([1])"), [1, 1]);
     assert_eq!(counts("sum([1])"), [2]);
+    // A region of other work between them does not hide the repetition.
+    let other = "sorted([1]); print(time.time() - t); t = time.time(); sum([1])";
+    assert_eq!(counts(other), [1, 1, 1]);
+    assert_eq!(repetition(other), [None, None, Some(2)]);
 }
 
 fn libraries() -> Vec<(&'static str, &'static str, usize, String)> {

@@ -44,6 +44,7 @@ pub fn locate_timers(recording: &mut Recording, directory: &Path) {
             variables: found.variables,
             one_line: found.one_line,
             unlike: found.unlike,
+            within: found.within,
             returns: found.returns,
         });
     }

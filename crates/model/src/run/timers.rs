@@ -49,6 +49,9 @@ pub struct TimedFile {
     /// Those of them with several regions that do different things.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub unlike: Vec<u32>,
+    /// These lines, with a number for the text of each of their regions, in order.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub within: Vec<(u32, Vec<u32>)>,
     /// Lines that return a reading, so that the line of the caller counts.
     pub returns: Vec<u32>,
 }

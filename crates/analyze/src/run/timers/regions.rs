@@ -34,11 +34,20 @@ pub(in crate::run) struct Region {
     /// True if the source shows that the two readings are subtracted; otherwise, they are
     /// paired by order.
     pub known: bool,
-    /// The id of its source text; equal ids mean the same work.
-    pub body: Option<u32>,
+    /// Its source text; equal texts mean the same work.
+    pub body: Option<Text>,
     /// The hash of its source text, which is the same in other programs.
     pub code: Option<u32>,
     pub executions: Vec<Execution>,
+}
+
+/// Identifies a source text.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(in crate::run) enum Text {
+    /// The id of a text of whole lines.
+    Lines(u32),
+    /// Statements within a line of a file, and their number.
+    Within { file: usize, line: u32, number: u32 },
 }
 
 /// Identifies a region across starts by where it ends. It may begin at several locations,
@@ -173,9 +182,32 @@ pub(in crate::run) fn regions(trace: &StartTrace, timers: &Timers) -> Regions {
             .flatten()
             .filter(|_| !is_unlike(timers, from));
         region.code = body.and_then(|body| body.code);
-        region.body = body.map(|body| body.text);
+        region.body = body.map(|body| Text::Lines(body.text));
+    }
+    for (file, known) in timers.files.iter().enumerate() {
+        for (line, numbers) in &known.within {
+            name_within(&mut regions.all, (file, &known.file, *line), numbers);
+        }
     }
     regions
+}
+
+/// Gives the regions of a line with different work their texts, if all were executed: their
+/// order is that of the line.
+fn name_within(all: &mut [Region], (file, path, line): (usize, &str, u32), numbers: &[u32]) {
+    let is_here = |frame: &Frame| frame.file == path && frame.line == line;
+    let here: Vec<&mut Region> = (all.iter_mut())
+        .filter(|region| is_here(region.begins()) && is_here(region.ends()))
+        .collect();
+    if here.len() == numbers.len() {
+        for (region, number) in here.into_iter().zip(numbers) {
+            region.body = Some(Text::Within {
+                file,
+                line,
+                number: *number,
+            });
+        }
+    }
 }
 
 /// Returns true for a line with several regions that do different things.
@@ -355,6 +387,6 @@ mod tests {
         timers.bodies = vec![body(1, 2), body(4, 5)];
         let found = regions(&trace, &timers).all;
         let bodies: Vec<_> = found.iter().map(|region| region.body).collect();
-        assert_eq!(bodies, [Some(7), Some(7)]);
+        assert_eq!(bodies, [Some(Text::Lines(7)); 2]);
     }
 }

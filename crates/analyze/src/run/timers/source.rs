@@ -24,6 +24,8 @@ pub struct SourceTimers {
     pub one_line: Vec<u32>,
     /// Those of them with several regions whose statements differ.
     pub unlike: Vec<u32>,
+    /// These lines, with a number for the text of each of their regions, in order.
+    pub within: Vec<(u32, Vec<u32>)>,
     /// Lines that return a reading.
     pub returns: Vec<u32>,
 }
@@ -109,8 +111,10 @@ pub fn timers_in(source: &str, lines: &[u32]) -> SourceTimers {
     }
     found.close();
     found.returned_soon(&texts);
+    let unlike = found.unlike(&texts);
     SourceTimers {
-        unlike: found.unlike(&texts),
+        unlike: unlike.iter().map(|(line, _)| *line).collect(),
+        within: unlike,
         differences: found.differences.keys().copied().collect(),
         variables: found.differences.into_values().collect(),
         one_line: found.one_line.into_iter().collect(),
@@ -442,22 +446,26 @@ impl Found {
 }
 
 impl Found {
-    /// The lines with several regions, whose statements differ: regions of different work.
-    fn unlike(&self, texts: &[&str]) -> Vec<u32> {
-        let differ = |(line, within): &(&u32, &BTreeSet<(usize, usize)>)| {
-            let text = texts.get(**line as usize - 1).copied().unwrap_or_default();
+    /// The lines with several regions whose statements differ: regions of different work. Each
+    /// region has the number of its text.
+    fn unlike(&self, texts: &[&str]) -> Vec<(u32, Vec<u32>)> {
+        let numbered = |(line, within): (&u32, &BTreeSet<(usize, usize)>)| {
+            let text = texts.get(*line as usize - 1).copied().unwrap_or_default();
             let statements = statements(text);
-            let between = |(from, to): &(usize, usize)| {
+            let mut known: Vec<String> = Vec::new();
+            let numbers = within.iter().map(|(from, to)| {
                 let inner = statements.get(from + 1..*to).unwrap_or_default();
-                normalized(&inner.join("\n"))
-            };
-            let texts: BTreeSet<String> = within.iter().map(between).collect();
-            texts.len() > 1
+                let text = normalized(&inner.join("\n"));
+                let same = known.iter().position(|other| *other == text);
+                same.unwrap_or_else(|| {
+                    known.push(text);
+                    known.len() - 1
+                }) as u32
+            });
+            (*line, numbers.collect::<Vec<u32>>())
         };
-        self.within
-            .iter()
-            .filter(differ)
-            .map(|(line, _)| *line)
+        let all = self.within.iter().map(numbered);
+        all.filter(|(_, numbers)| numbers.iter().any(|number| *number > 0))
             .collect()
     }
 }
