@@ -159,6 +159,31 @@ fn temperatures_suggest_caches_only_if_compilation_differs() {
 }
 
 #[test]
+fn compilers_without_a_cache_count_if_empty_caches_cost_less() {
+    let start = |compiled: f64| {
+        let mut p = Program::new(100);
+        p.frame(
+            What::Range,
+            "XlaCompile:#module=jit_step#",
+            (10.0, 410.0 + compiled),
+        );
+        with_loop(p, 490.0 + compiled)
+    };
+    let starts = [0.0, 0.0, 0.0, 30.0, 30.0].map(start);
+    let mut recording = recording("auto", starts.to_vec());
+    for info in &mut recording.manifest.starts[3..] {
+        info.temperature = Temperature::Caches;
+    }
+    let report = analyze(&recording).report;
+    let suggested = remedy(&report, "kept-caches").unwrap();
+    close(suggested.saving, 0.36);
+    assert!(
+        suggested.what.contains("JAX_COMPILATION_CACHE_DIR"),
+        "{suggested:?}"
+    );
+}
+
+#[test]
 fn reading_ahead_states_its_base_and_needs_two_starts() {
     assert!(remedy(&ladder(Temperature::Disk, 0.0, 1), "prefetch").is_none());
     let report = ladder(Temperature::Disk, 0.0, 2);

@@ -266,19 +266,19 @@ impl<'a> Measured<'a> {
     }
 
     /// The saving that plain starts predict. Kept caches make a start with empty ones like
-    /// one with filled ones.
+    /// one with filled ones, or like one that compiles nothing where the framework itself keeps
+    /// no cache, as JAX does not.
     fn predicted(&self, candidate: &Candidate, plain: &RunReport) -> Option<f64> {
+        let mut remedies = plain.remedies.iter();
+        let by_plain = remedies.find(|remedy| remedy.id.as_str() == candidate.id);
+        let by_plain = by_plain.map(|remedy| remedy.saving);
         let by = match candidate.against {
             Temperature::Caches => {
                 let filled = self.find(&[], Temperature::Process)?;
-                candidate.plain - mean(&self.logs[filled])?.value.exp()
+                let by_caches = candidate.plain - mean(&self.logs[filled])?.value.exp();
+                by_caches.max(by_plain.unwrap_or(0.0))
             }
-            _ => {
-                let mut remedies = plain.remedies.iter();
-                remedies
-                    .find(|remedy| remedy.id.as_str() == candidate.id)?
-                    .saving
-            }
+            _ => by_plain?,
         };
         Some(by).filter(|by| *by > 0.0)
     }
