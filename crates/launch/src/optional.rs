@@ -85,7 +85,8 @@ fn is_optional_import(process: &Process, import: &Import, own: &[String]) -> boo
         && fs::read_to_string(asker).is_ok_and(|source| is_optional(&source, import.line as usize))
 }
 
-fn top(module: &str) -> &str {
+/// The package that a module belongs to.
+pub(crate) fn top(module: &str) -> &str {
     module.split('.').next().unwrap_or(module)
 }
 

@@ -6,10 +6,10 @@
 use std::collections::{BTreeSet, HashMap, HashSet, VecDeque};
 use std::fs;
 
-use preheat_model::run::trace::{Process, What};
+use preheat_model::run::trace::{Process, Span, What};
 
 use crate::import_statements::{import_statements, is_optional};
-use crate::optional::installed_as;
+use crate::optional::{installed_as, top};
 
 /// Directories of Python's own modules.
 const STANDARD: &str = "/lib/python3.";
@@ -65,14 +65,83 @@ pub(crate) fn others(process: &Process, optional: &BTreeSet<String>, own: &[Stri
             continue;
         }
         if let Ok(source) = fs::read_to_string(file) {
-            let package = match file.ends_with("/__init__.py") {
-                true => module.as_str(),
-                false => module.rsplit_once('.').map_or("", |(package, _)| package),
-            };
-            follow(&source, package, &mut pending);
+            follow(&source, package_of(&module, file), &mut pending);
         }
     }
     found
+        .required
+        .extend(needed_packages(process, optional, &files));
+    found
+}
+
+/// Optional imports of packages that cannot be uninstalled: another loaded module cannot do without
+/// some other part of the package. Modules of a longer optional import do not count, since a
+/// report that advises against the shorter one advises against that one too.
+fn needed_packages(
+    process: &Process,
+    optional: &BTreeSet<String>,
+    files: &HashMap<String, &str>,
+) -> BTreeSet<String> {
+    let packages: BTreeSet<&str> = optional.iter().map(|name| top(name)).collect();
+    let mut needed_by: HashMap<&str, Vec<&str>> = HashMap::new();
+    for import in process.imports.iter().filter(|import| !import.failed) {
+        let name = import.name.as_str();
+        let Some((file, source)) = files
+            .get(name)
+            .and_then(|file| Some((file, fs::read_to_string(file).ok()?)))
+        else {
+            continue;
+        };
+        let statements = import_statements(&source).into_iter();
+        for statement in statements.filter(|statement| statement.runs_on_load) {
+            for target in &statement.modules {
+                let target = absolute(target, package_of(name, file));
+                let package = packages.get(top(&target)).filter(|it| **it != top(name));
+                if let Some(package) = package
+                    && !is_optional(&source, statement.line)
+                {
+                    needed_by.entry(package).or_default().push(name);
+                }
+            }
+        }
+    }
+    let each: Vec<_> = optional
+        .iter()
+        .map(|name| {
+            let only = BTreeSet::from([name.clone()]);
+            (name, duration(process, name), within(process, &only))
+        })
+        .collect();
+    let is_needed = |(name, length, own): &&(&String, u64, HashSet<&str>)| {
+        let mut others = needed_by.get(top(name)).into_iter().flatten();
+        others.any(|module| {
+            !own.contains(module)
+                && !each.iter().any(|(other, longer, inner)| {
+                    top(other) != top(name) && longer >= length && inner.contains(module)
+                })
+        })
+    };
+    let needed = each.iter().filter(is_needed);
+    needed.map(|(name, _, _)| (*name).clone()).collect()
+}
+
+/// The longest import of a module, in nanoseconds.
+fn duration(process: &Process, name: &str) -> u64 {
+    let spans = process.threads.iter().flat_map(|thread| &thread.spans);
+    let is_of = |span: &&Span| {
+        let import = process.imports.get(span.detail as usize);
+        span.what == What::Import && import.is_some_and(|import| import.name == name)
+    };
+    let lengths = spans.filter(is_of).map(|span| span.end - span.begin);
+    lengths.max().unwrap_or(0)
+}
+
+/// The package to which the relative imports of a module refer.
+fn package_of<'a>(module: &'a str, file: &str) -> &'a str {
+    match file.ends_with("/__init__.py") {
+        true => module,
+        false => module.rsplit_once('.').map_or("", |(package, _)| package),
+    }
 }
 
 /// The modules that were loaded during optional imports, these included.
@@ -140,7 +209,7 @@ fn absolute(name: &str, package: &str) -> String {
 
 #[cfg(test)]
 mod tests {
-    use preheat_model::run::trace::{Import, Span, Thread};
+    use preheat_model::run::trace::{Import, Thread};
 
     use super::*;
 
@@ -153,27 +222,18 @@ mod tests {
         assert_eq!(prefixes("a.b.c").collect::<Vec<_>>(), ["a", "a.b", "a.b.c"]);
     }
 
-    /// `library` imports `optional`, which loads `common` and `alone`; `other` imports `common`.
-    fn process(directory: &std::path::Path, library: &str) -> Process {
+    /// A process that imported these modules, with the begin and end of each.
+    fn process(directory: &std::path::Path, modules: &[(&str, &str, u64, u64)]) -> Process {
         let packages = directory.join("site-packages");
-        fs::create_dir(&packages).expect("it is created");
-        let sources = [
-            ("library", library),
-            ("optional", "import common, alone\n"),
-            ("common", "import deeper\n"),
-            ("deeper", ""),
-            ("alone", ""),
-            ("other", "import common\n"),
-        ];
         let mut process = Process::default();
         let mut thread = Thread::default();
-        let spans = [(0, 90), (10, 60), (20, 40), (25, 30), (45, 50), (70, 80)];
-        for (at, ((name, source), (begin, end))) in sources.iter().zip(spans).enumerate() {
-            let path = packages.join(format!("{name}.py"));
+        for (at, &(name, source, begin, end)) in modules.iter().enumerate() {
+            let path = packages.join(format!("{}.py", name.replace('.', "/")));
+            fs::create_dir_all(path.parent().expect("it has one")).expect("it is created");
             fs::write(&path, source).expect("it is written");
             process.files.push(path.to_string_lossy().into_owned());
             process.imports.push(Import {
-                name: (*name).to_owned(),
+                name: name.to_owned(),
                 ..Import::default()
             });
             thread.spans.push(Span {
@@ -189,13 +249,26 @@ mod tests {
         process
     }
 
-    #[test]
-    fn modules_that_others_import_are_shared() {
-        let name = format!("preheat-shared-{}", std::process::id());
+    fn directory(name: &str) -> std::path::PathBuf {
+        let name = format!("preheat-{name}-{}", std::process::id());
         let directory = std::env::temp_dir().join(name);
         fs::create_dir(&directory).expect("it is created");
+        directory
+    }
+
+    #[test]
+    fn modules_that_others_import_are_shared() {
+        let directory = directory("shared");
         let guarded = "try:\n    import optional\nexcept ImportError:\n    pass\nimport other\n";
-        let process = process(&directory, guarded);
+        let modules = [
+            ("library", guarded, 0, 90),
+            ("optional", "import common, alone\n", 10, 60),
+            ("common", "import deeper\n", 20, 40),
+            ("deeper", "", 25, 30),
+            ("alone", "", 45, 50),
+            ("other", "import common\n", 70, 80),
+        ];
+        let process = process(&directory, &modules);
         let optional = BTreeSet::from(["optional".to_owned()]);
         let found = others(&process, &optional, &[]);
         assert_eq!(Vec::from_iter(found.shared), ["common", "deeper"]);
@@ -203,6 +276,33 @@ mod tests {
         // The program itself needs it.
         let found = others(&process, &optional, &["import optional\n".to_owned()]);
         assert_eq!(found.required, optional);
+        fs::remove_dir_all(&directory).expect("it is removed");
+    }
+
+    #[test]
+    fn packages_with_other_parts_that_are_needed_are_required() {
+        let directory = directory("needed");
+        let guarded = "try:\n    import package.part\nexcept ImportError:\n    pass\n";
+        let modules = [
+            ("library", guarded, 0, 50),
+            ("package.part", "import package.more\n", 10, 40),
+            ("package.more", "import package\n", 20, 30),
+            ("other", "import user\n", 60, 99),
+            ("user", "import package.core\n", 70, 80),
+        ];
+        let process = process(&directory, &modules);
+        let names = |names: &[&str]| names.iter().map(|name| (*name).to_owned()).collect();
+        let part: BTreeSet<String> = names(&["package.part"]);
+        assert_eq!(others(&process, &part, &[]).required, part);
+        // What needs it is optional itself, and longer.
+        let both = names(&["package.part", "other"]);
+        assert_eq!(others(&process, &both, &[]).required, BTreeSet::new());
+        let shorter = names(&["package.part", "user"]);
+        assert!(
+            others(&process, &shorter, &[])
+                .required
+                .contains("package.part")
+        );
         fs::remove_dir_all(&directory).expect("it is removed");
     }
 }
