@@ -31,9 +31,7 @@ SAVE_CPU_TIME = {"kept-bytecode", "avoidable-imports"}
 # are found.
 BLOCK = """
 import runpy, sys
-from importlib.metadata import packages_distributions
-blocked = set(sys.argv.pop(1).split(","))
-distributions = {name for each in blocked for name in packages_distributions().get(each, ())}
+blocked, distributions = (set(sys.argv.pop(1).split(",")) for _ in range(2))
 class Without:
     def __init__(self, finder):
         self.finder = finder
@@ -42,7 +40,7 @@ class Without:
             return self.finder.find_spec(name, path, target)
     def find_distributions(self, *context):
         for each in getattr(self.finder, "find_distributions", lambda *_: ())(*context):
-            if each.metadata["Name"] not in distributions:
+            if each.name not in distributions:
                 yield each
     def invalidate_caches(self):
         getattr(self.finder, "invalidate_caches", lambda: None)()
@@ -77,6 +75,14 @@ def predicted(preheat, program, environment, directory):
     return found
 
 
+def distributions(python, packages, environment):
+    """The names under which packages are installed."""
+    code = "import importlib.metadata, json; print(json.dumps(importlib.metadata.packages_distributions()))"
+    done = subprocess.run([python, "-c", code], env=environment, check=True, stdout=subprocess.PIPE)
+    found = json.loads(done.stdout)
+    return sorted({name for each in packages for name in found.get(each, [])})
+
+
 def times(command, environment):
     """The wall-clock and CPU seconds of a process and its children."""
     began = time.perf_counter()
@@ -104,8 +110,9 @@ def commands(preheat, program, environment, remedies):
     if "kept-caches" in remedies and program.get("caches"):
         found["kept-caches"] = (plain, dict(environment, **program["caches"]))
     if "avoidable-imports" in remedies:
-        blocked = ",".join(sorted(remedies["avoidable-imports"][1]))
-        found["avoidable-imports"] = ([plain[0], "-c", BLOCK, blocked] + plain[1:], environment)
+        blocked = remedies["avoidable-imports"][1]
+        words = [",".join(blocked), ",".join(distributions(plain[0], blocked, environment))]
+        found["avoidable-imports"] = ([plain[0], "-c", BLOCK] + words + plain[1:], environment)
     return found
 
 
