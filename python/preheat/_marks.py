@@ -3,27 +3,49 @@
 In a process that `preheat run` records, the recorder attaches itself when this module is
 imported. In any other process nothing is attached, and naming an iteration costs one check.
 
-Importing this module imports no other: programs import it to measure how fast they start.
+Importing this module imports no other, and neither does decorating a function: programs use
+it to measure how fast they start.
 """
+
+import sys
 
 # Type checkers treat this as true.
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from contextvars import ContextVar
     from types import TracebackType
-    from typing import Any, Callable, Optional, Type, TypeVar
+    from typing import Any, Callable, Optional, Tuple, Type, TypeVar
 
     _Function = TypeVar("_Function", bound=Callable[..., Any])
 
 _begin: "Optional[Callable[[str], int]]" = None
 _end: "Optional[Callable[[int], None]]" = None
 _mark: "Optional[Callable[[str], None]]" = None
+# The instances that this thread or task has entered, each with the token of the recorder.
+_entered: "Optional[ContextVar[Tuple[Tuple[iteration, int], ...]]]" = None
+
+# Flags of code objects, as in `inspect`.
+_GENERATOR, _COROUTINE, _ASYNC_GENERATOR = 0x20, 0x80, 0x200
+# The attributes that `functools.wraps` copies. Reading annotations would evaluate them from
+# Python 3.14 on.
+_COPIED = (
+    "__module__",
+    "__name__",
+    "__qualname__",
+    "__doc__",
+    "__type_params__",
+    "__annotate__" if sys.version_info >= (3, 14) else "__annotations__",
+)
 
 
 def attach(
     begin: "Callable[[str], int]", end: "Callable[[int], None]", mark: "Callable[[str], None]"
 ) -> None:
     """Connects the recorder. For `preheat run` only."""
-    global _begin, _end, _mark
+    from _contextvars import ContextVar
+
+    global _begin, _end, _mark, _entered
+    _entered = ContextVar("preheat.entered", default=())
     _begin, _end, _mark = begin, end, mark
 
 
@@ -49,6 +71,8 @@ class iteration:
     An iteration within one of the same name is part of the outer one. Of several names, the
     outermost that repeats counts. An iteration that begins while a concurrent task of the same
     thread is in one of the same name does not count.
+
+    Threads and tasks can share an instance.
     """
 
     __slots__ = ("_name", "_tokens")
@@ -59,12 +83,16 @@ class iteration:
                 "the name of an iteration is a string; as a decorator, write @preheat.iteration()"
             )
         self._name = name
-        # A stack: one instance can be entered again before it is left.
+        # Those of all threads and tasks that have entered this instance and not left it.
         self._tokens: "list[int]" = []
 
     def __enter__(self) -> "iteration":
-        if _begin is not None:
-            self._tokens.append(_begin(self._name))
+        if _begin is not None and _entered is not None:
+            token = _begin(self._name)
+            self._tokens.append(token)
+            # Leaves out those that another thread or task has left.
+            still = [each for each in _entered.get() if each[1] in each[0]._tokens]
+            _entered.set((*still, (self, token)))
         return self
 
     def __exit__(
@@ -75,34 +103,48 @@ class iteration:
     ) -> None:
         # Empty if the recorder was attached after this iteration began.
         if self._tokens and _end is not None:
-            _end(self._tokens.pop())
+            _end(self._leave())
+
+    def _leave(self) -> int:
+        """Removes and returns the token that this thread or task got last."""
+        entered = () if _entered is None else _entered.get()
+        for at in reversed(range(len(entered))):
+            instance, token = entered[at]
+            if instance is self and token in self._tokens:
+                if _entered is not None:
+                    _entered.set(entered[:at] + entered[at + 1 :])
+                self._tokens.remove(token)
+                return token
+        # Entered elsewhere: threads and tasks can take turns in running a generator.
+        return self._tokens.pop()
 
     def __call__(self, function: "_Function") -> "_Function":
-        import functools
-        import inspect
-
+        if isinstance(function, (classmethod, staticmethod)):
+            return type(function)(self(function.__func__))
+        if isinstance(function, type) or not callable(function):
+            raise TypeError(
+                f"preheat.iteration() decorates functions, and {function!r} is not a function"
+            )
         name = self._name
-        if inspect.iscoroutinefunction(function):
+        flags = _flags(function)
+        if flags & _COROUTINE:
 
-            @functools.wraps(function)
             async def awaited(*args: "Any", **kwargs: "Any") -> "Any":
                 with iteration(name):
                     return await function(*args, **kwargs)
 
-            return awaited  # type: ignore[return-value]
+            return _wraps(awaited, function)
 
-        if inspect.isgeneratorfunction(function):
+        if flags & _GENERATOR:
 
-            @functools.wraps(function)
             def generated(*args: "Any", **kwargs: "Any") -> "Any":
                 with iteration(name):
                     return (yield from function(*args, **kwargs))
 
-            return generated  # type: ignore[return-value]
+            return _wraps(generated, function)
 
-        if inspect.isasyncgenfunction(function):
+        if flags & _ASYNC_GENERATOR:
 
-            @functools.wraps(function)
             async def streamed(*args: "Any", **kwargs: "Any") -> "Any":
                 with iteration(name):
                     values = function(*args, **kwargs)
@@ -123,9 +165,8 @@ class iteration:
                     finally:
                         await values.aclose()
 
-            return streamed  # type: ignore[return-value]
+            return _wraps(streamed, function)
 
-        @functools.wraps(function)
         def called(*args: "Any", **kwargs: "Any") -> "Any":
             if _begin is None or _end is None:
                 return function(*args, **kwargs)
@@ -135,7 +176,38 @@ class iteration:
             finally:
                 _end(token)
 
-        return called  # type: ignore[return-value]
+        return _wraps(called, function)
+
+
+def _flags(function: "Any") -> int:
+    """The flags of the function that a call runs: its own, or those of ``__call__``."""
+    functools = sys.modules.get("functools")
+    while True:
+        # The object that `inspect.markcoroutinefunction` sets; a mock has all attributes.
+        if type(getattr(function, "_is_coroutine_marker", None)) is object:
+            return _COROUTINE
+        if functools is not None and isinstance(function, functools.partial):
+            function = function.func
+        elif hasattr(type(function), "__func__"):
+            function = function.__func__
+        else:
+            break
+    code = getattr(function, "__code__", None)
+    if code is None:
+        code = getattr(type(function).__call__, "__code__", None)
+    return getattr(code, "co_flags", 0)
+
+
+def _wraps(wrapper: "Any", function: "_Function") -> "_Function":
+    """`functools.wraps`, without the time to import it."""
+    for name in _COPIED:
+        try:
+            setattr(wrapper, name, getattr(function, name))
+        except AttributeError:
+            pass
+    wrapper.__dict__.update(getattr(function, "__dict__", {}))
+    wrapper.__wrapped__ = function
+    return wrapper  # type: ignore[no-any-return]
 
 
 def mark(name: str) -> None:

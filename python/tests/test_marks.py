@@ -1,13 +1,18 @@
 """Iterations and marks, where they are recorded and where not."""
 
 import asyncio
+import contextvars
+import functools
 import inspect
 import subprocess
 import sys
+import threading
+from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 
 import preheat
+from preheat import _marks
 
 PROGRAM = """
 import preheat
@@ -211,15 +216,201 @@ def test_an_instance_can_be_entered_again(tmp_path):
 
 def test_the_package_imports_nothing_else():
     """A program that names its iterations must not start slower for it."""
-    code = (
-        "import sys; before = set(sys.modules); import preheat; "
-        "preheat.iteration; preheat.mark; print(*sorted(set(sys.modules) - before))"
-    )
+    code = """
+import sys
+before = set(sys.modules)
+import preheat
+preheat.mark("begun")
+step = preheat.iteration()
+with step:
+    step(lambda: 1)()
+@step
+async def coroutine():
+    pass
+@step
+def generator():
+    yield
+@step
+async def async_generator():
+    yield
+class Model:
+    @step
+    @classmethod
+    def load(cls):
+        pass
+Model.load()
+print(*sorted(set(sys.modules) - before))
+"""
     # -S, because .pth files of an environment import modules too.
     imported = subprocess.run(
         [sys.executable, "-S", "-c", code], check=True, stdout=subprocess.PIPE, text=True
     ).stdout.split()
     assert imported == ["preheat", "preheat._marks"]
+
+
+@pytest.fixture
+def recorder(monkeypatch):
+    """Stands in for the recorder: the thread or task that began and ended each iteration."""
+    current = contextvars.ContextVar("current", default="main")
+    began, ended = {}, {}
+
+    def begin(name):
+        began[len(began) + 1] = current.get()
+        return len(began)
+
+    for name in ("_begin", "_end", "_mark", "_entered"):
+        monkeypatch.setattr(_marks, name, None)
+    _marks.attach(begin, lambda token: ended.update({token: current.get()}), print)
+    return current, began, ended
+
+
+def test_threads_can_share_an_instance(recorder):
+    current, began, ended = recorder
+    step = preheat.iteration("step")
+    with ThreadPoolExecutor(1) as one, ThreadPoolExecutor(1) as two:
+        one.submit(current.set, "one").result()
+        two.submit(current.set, "two").result()
+        for call, *arguments in ((step.__enter__,), (step.__exit__, None, None, None)):
+            # The one that enters first leaves first.
+            one.submit(call, *arguments).result()
+            two.submit(call, *arguments).result()
+    assert ended == began == {1: "one", 2: "two"}
+
+
+def test_tasks_can_share_an_instance(recorder):
+    current, began, ended = recorder
+    step = preheat.iteration("step")
+
+    async def work(name, turns):
+        current.set(name)
+        for _ in range(2):
+            with step, step:
+                for _ in range(turns):
+                    await asyncio.sleep(0)
+
+    async def main():
+        with step:
+            await asyncio.gather(*(work(f"task {turns}", turns) for turns in range(5)))
+
+    asyncio.run(main())
+    assert ended == began and len(began) == 1 + 5 * 2 * 2
+
+
+def test_an_iteration_can_end_in_another_thread(recorder):
+    _, began, ended = recorder
+
+    def values():
+        with preheat.iteration():
+            yield 1
+
+    for _ in range(3):
+        generator = values()
+        next(generator)
+        thread = threading.Thread(target=list, args=[generator])
+        thread.start()
+        thread.join()
+    # The context of this thread keeps none of them.
+    assert sorted(ended) == sorted(began) == [1, 2, 3]
+    with preheat.iteration():
+        assert len(_marks._entered.get()) == 1
+
+
+SHARED = """
+import asyncio
+import preheat
+
+shared = preheat.iteration("step")
+
+async def work(turns):
+    with STEP:
+        for _ in range(turns):
+            await asyncio.sleep(0)
+
+async def main():
+    # Every third begins after an earlier one that counts has ended.
+    chain = []
+    for _ in range(9):
+        chain.append(asyncio.create_task(work(3)))
+        await asyncio.sleep(0)
+    await asyncio.gather(*chain)
+
+asyncio.run(main())
+"""
+
+
+def test_a_shared_instance_is_recorded_like_separate_ones(tmp_path):
+    counts = [
+        [len(start.iterations) for start in recorded(tmp_path, text).starts]
+        for text in (SHARED.replace("STEP", step) for step in ("shared", "preheat.iteration('step')"))
+    ]
+    assert counts[0] == counts[1]
+
+
+def test_a_decorated_function_has_the_attributes_of_the_function():
+    def answer(question: str, *, plus: "int" = 0) -> str:
+        """Answers."""
+        return question
+
+    answer.extra = [1]
+    ours, theirs = preheat.iteration()(answer), functools.wraps(answer)(lambda: None)
+    for name in (*functools.WRAPPER_ASSIGNMENTS, "__dict__", "__wrapped__"):
+        assert getattr(ours, name) == getattr(theirs, name)
+    assert inspect.signature(ours) == inspect.signature(answer)
+    # A partial function has no name.
+    assert preheat.iteration()(functools.partial(answer, "why"))() == "why"
+
+
+class Asynchronous:
+    async def __call__(self):
+        await asyncio.sleep(0)
+        return 5
+
+    async def method(self):
+        return await self()
+
+
+@pytest.mark.parametrize(
+    "function", [Asynchronous(), Asynchronous().method, functools.partial(Asynchronous().method)]
+)
+def test_a_coroutine_ends_when_it_was_awaited(recorder, function):
+    _, _, ended = recorder
+    decorated = preheat.iteration()(function)
+    assert inspect.iscoroutinefunction(decorated)
+    coroutine = decorated()
+    assert ended == {}
+    assert asyncio.run(coroutine) == 5
+    assert len(ended) == 1
+
+
+def test_methods_of_a_class_can_be_decorated(recorder):
+    _, began, _ = recorder
+
+    class Model:
+        @preheat.iteration()
+        @classmethod
+        def of_class(cls, value):
+            return cls, value
+
+        @preheat.iteration()
+        @staticmethod
+        def of_none(value):
+            return value
+
+        @classmethod
+        @preheat.iteration()
+        def below(cls):
+            return cls
+
+    assert Model.of_class(1) == Model().of_class(1) == (Model, 1)
+    assert Model.of_none(2) == Model().of_none(2) == 2
+    assert Model.below() is Model
+    assert len(began) == 5
+
+
+@pytest.mark.parametrize("other", [5, None, Asynchronous])
+def test_only_functions_can_be_decorated(other):
+    with pytest.raises(TypeError, match="decorates functions, and .* is not a function"):
+        preheat.iteration()(other)
 
 
 ASYNCHRONOUS = """
