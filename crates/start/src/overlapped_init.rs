@@ -29,6 +29,9 @@ use crate::warm_parent::{Ahead, Learned};
 
 const PRELOAD: &str = "LD_PRELOAD";
 
+/// The name of the arguments among the conditions of a start.
+const ARGUMENTS: &str = "arguments";
+
 /// Prefixes of the variables that the driver reads when it is initialized.
 const DRIVERS: [&str; 2] = ["CUDA_", "NVIDIA_"];
 
@@ -78,8 +81,9 @@ fn applies(case: &Case<'_>) -> Result<(u32, PathBuf, PathBuf), Reason> {
         let name = String::from_utf8_lossy(name).into_owned();
         return Err(Reason::MaySet(name));
     }
-    if seen.conditions != conditions(case.command, case.environment, &spoken) {
-        return Err(Reason::OtherConditions);
+    let now = conditions(case.command, case.environment, &spoken);
+    if let Some(why) = difference(&seen.conditions, &now) {
+        return Err(why);
     }
     let is_driver = |path: &&PathBuf| {
         let name = path.file_name().unwrap_or_default();
@@ -96,8 +100,7 @@ fn applies(case: &Case<'_>) -> Result<(u32, PathBuf, PathBuf), Reason> {
     Ok((device, driver.clone(), program))
 }
 
-/// The conditions of an observed start, a hash of everything that may decide which GPU the
-/// program uses.
+/// The conditions of an observed start: everything that may decide which GPU the program uses.
 pub(crate) fn seen_with(case: &Case<'_>, seen: &Seen) -> String {
     let spoken = invocation::read(case.command, case.program)
         .and_then(|invocation| spoken_of(&invocation, seen));
@@ -107,37 +110,39 @@ pub(crate) fn seen_with(case: &Case<'_>, seen: &Seen) -> String {
     }
 }
 
+/// One line for the arguments and one for each relevant variable, with a hash of the value.
 fn conditions(
     command: &[OsString],
     environment: &Environment,
     spoken: &BTreeSet<Vec<u8>>,
 ) -> String {
-    let mut text = Vec::new();
-    let mut put = |kind: &[u8], field: &[u8]| {
-        text.extend_from_slice(kind);
-        text.extend_from_slice(field);
-        text.push(0);
-    };
-    for word in command.iter().skip(1) {
-        put(b"word ", word.as_bytes());
-    }
-    let matters = |name: &Vec<u8>| {
+    let words = command.iter().skip(1).map(|word| word.as_bytes());
+    let words: Vec<&[u8]> = words.collect();
+    let mut lines = vec![format!("{ARGUMENTS} {}", identity::name(&words.join(&0)))];
+    let matters = |name: &[u8]| {
         DRIVERS
             .iter()
             .any(|known| name.starts_with(known.as_bytes()))
             || PLACES.iter().any(|known| name == known.as_bytes())
             || spoken.contains(name) && !preheat_launch::is_set_by_recording(name)
     };
-    let mut variables: Vec<_> = environment
-        .iter()
-        .filter(|(name, _)| matters(name))
-        .collect();
-    variables.sort();
-    for (name, value) in variables {
-        put(b"name ", name);
-        put(b"value ", value);
-    }
-    identity::name(&text)
+    let variables = environment.iter().filter(|(name, _)| matters(name));
+    lines.extend(variables.map(|(name, value)| {
+        let name = String::from_utf8_lossy(name).replace(['\n', ' '], "?");
+        format!("{name} {}", identity::name(value))
+    }));
+    lines.sort();
+    lines.join("\n")
+}
+
+/// The first difference between two conditions.
+fn difference(seen: &str, now: &str) -> Option<Reason> {
+    let [seen, now] = [seen, now].map(|text| text.lines().collect::<BTreeSet<_>>());
+    let line = seen.symmetric_difference(&now).next()?;
+    Some(match line.split(' ').next().unwrap_or(line) {
+        ARGUMENTS => Reason::OtherArguments,
+        name => Reason::OtherValue(name.to_owned()),
+    })
 }
 
 /// Variables that the program's source files mention.
@@ -232,7 +237,10 @@ mod tests {
         assert!(of(|seen| seen.device = None).contains("exactly one GPU"));
         assert!(of(|seen| seen.forks_use_device = true).contains("forked"));
         assert!(of(|seen| seen.files.clear()).contains("library"));
-        assert!(of(|seen| seen.conditions.push('x')).contains("other arguments"));
+        let other = of(|seen| seen.conditions = format!("{ARGUMENTS} 0"));
+        assert!(other.contains("other arguments"), "{other}");
+        let other = of(|seen| seen.conditions.push_str("\nRANK 0"));
+        assert!(other.contains("another value of RANK"), "{other}");
     }
 
     #[test]

@@ -237,8 +237,10 @@ pub enum Reason {
     ForksUseGpu,
     #[error("the program mentions {0}, and may set it before it initializes the driver")]
     MaySet(String),
-    #[error("the program was measured with other arguments or other variables")]
-    OtherConditions,
+    #[error("the program was measured with other arguments")]
+    OtherArguments,
+    #[error("the program was measured with another value of {0}")]
+    OtherValue(String),
     #[error("the driver library that it loaded no longer exists")]
     NoDriver,
     #[error("{0} is already set")]
