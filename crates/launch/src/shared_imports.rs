@@ -6,7 +6,7 @@
 use std::collections::{BTreeSet, HashMap, HashSet, VecDeque};
 use std::fs;
 
-use preheat_model::run::trace::{Process, Span, What};
+use preheat_model::run::trace::{Process, What};
 
 use crate::import_statements::{import_statements, is_optional};
 use crate::optional::{installed_as, top};
@@ -75,8 +75,8 @@ pub(crate) fn others(process: &Process, optional: &BTreeSet<String>, own: &[Stri
 }
 
 /// Optional imports of packages that cannot be uninstalled: another loaded module cannot do without
-/// some other part of the package. Modules of a longer optional import do not count, since a
-/// report that advises against the shorter one advises against that one too.
+/// some part of the package. That module may belong to an optional import itself, which a report
+/// does not mention if it is short.
 fn needed_packages(
     process: &Process,
     optional: &BTreeSet<String>,
@@ -105,35 +105,13 @@ fn needed_packages(
             }
         }
     }
-    let each: Vec<_> = optional
-        .iter()
-        .map(|name| {
-            let only = BTreeSet::from([name.clone()]);
-            (name, duration(process, name), within(process, &only))
-        })
-        .collect();
-    let is_needed = |(name, length, own): &&(&String, u64, HashSet<&str>)| {
+    let is_needed = |name: &&String| {
+        let only = BTreeSet::from([(*name).clone()]);
+        let own = within(process, &only);
         let mut others = needed_by.get(top(name)).into_iter().flatten();
-        others.any(|module| {
-            !own.contains(module)
-                && !each.iter().any(|(other, longer, inner)| {
-                    top(other) != top(name) && longer >= length && inner.contains(module)
-                })
-        })
+        others.any(|module| !own.contains(module))
     };
-    let needed = each.iter().filter(is_needed);
-    needed.map(|(name, _, _)| (*name).clone()).collect()
-}
-
-/// The longest import of a module, in nanoseconds.
-fn duration(process: &Process, name: &str) -> u64 {
-    let spans = process.threads.iter().flat_map(|thread| &thread.spans);
-    let is_of = |span: &&Span| {
-        let import = process.imports.get(span.detail as usize);
-        span.what == What::Import && import.is_some_and(|import| import.name == name)
-    };
-    let lengths = spans.filter(is_of).map(|span| span.end - span.begin);
-    lengths.max().unwrap_or(0)
+    optional.iter().filter(is_needed).cloned().collect()
 }
 
 /// The package to which the relative imports of a module refer.
@@ -209,7 +187,7 @@ fn absolute(name: &str, package: &str) -> String {
 
 #[cfg(test)]
 mod tests {
-    use preheat_model::run::trace::{Import, Thread};
+    use preheat_model::run::trace::{Import, Span, Thread};
 
     use super::*;
 
@@ -294,15 +272,11 @@ mod tests {
         let names = |names: &[&str]| names.iter().map(|name| (*name).to_owned()).collect();
         let part: BTreeSet<String> = names(&["package.part"]);
         assert_eq!(others(&process, &part, &[]).required, part);
-        // What needs it is optional itself, and longer.
-        let both = names(&["package.part", "other"]);
-        assert_eq!(others(&process, &both, &[]).required, BTreeSet::new());
-        let shorter = names(&["package.part", "user"]);
-        assert!(
-            others(&process, &shorter, &[])
-                .required
-                .contains("package.part")
-        );
+        // What needs it is optional itself.
+        let both = names(&["other", "package.part"]);
+        assert_eq!(others(&process, &both, &[]).required, part);
+        let whole = names(&["library", "package.part"]);
+        assert_eq!(others(&process, &whole, &[]).required, part);
         fs::remove_dir_all(&directory).expect("it is removed");
     }
 }
