@@ -48,6 +48,16 @@ pub(crate) struct Installed {
     _scratch: Option<Scratch>,
 }
 
+/// Returns true for the recorder's `sitecustomize.py`, which is none of the program's files.
+pub fn is_recorders(file: &Path) -> bool {
+    let python = file.parent();
+    let directory = python.and_then(Path::parent).map(Path::to_owned);
+    directory.is_some_and(|directory| {
+        let installed = Installed::at(directory, None);
+        Some(&*installed.python) == python && installed.shim.is_file()
+    })
+}
+
 impl Installed {
     /// The paths in a directory.
     pub(crate) fn at(directory: PathBuf, scratch: Option<Scratch>) -> Installed {

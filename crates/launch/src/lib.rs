@@ -36,7 +36,7 @@ mod turns;
 pub use error::LaunchError;
 pub use import_statements::{ImportStatement, import_statements};
 pub use inject::is_set_by_recording;
-pub use install::kept_recorder;
+pub use install::{is_recorders, kept_recorder};
 pub use manifest::save as save_manifest;
 pub use optional::locate_optional_imports;
 pub use request::{DEFAULT_BUDGET, DEFAULT_LIMIT, DEFAULT_STARTS, Progress, Request};

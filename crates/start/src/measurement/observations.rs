@@ -1,7 +1,7 @@
 //! Extracts observations for remedies from a recording.
 
 use std::collections::{BTreeMap, BTreeSet};
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use preheat_model::run::Recording;
 use preheat_model::run::trace::{BytecodeWrite, Process, StartTrace, What};
@@ -127,7 +127,8 @@ fn gpus() -> usize {
         .count()
 }
 
-/// Modules in the order in which their imports began, with their files, matched by name.
+/// Modules in the order in which their imports began, with their files, matched by name, without
+/// the recorder's.
 fn modules(process: &Process) -> Vec<(String, String)> {
     let mut by_name: BTreeMap<String, &str> = BTreeMap::new();
     for file in &process.files {
@@ -150,6 +151,7 @@ fn modules(process: &Process) -> Vec<(String, String)> {
             let file = by_name.get(&import.name).copied().unwrap_or_default();
             (import.name.clone(), file.to_owned())
         })
+        .filter(|(_, file)| !preheat_launch::is_recorders(Path::new(file)))
         .collect()
 }
 
@@ -189,6 +191,8 @@ fn files(start: &StartTrace) -> Vec<PathBuf> {
 
 #[cfg(test)]
 mod tests {
+    use preheat_model::run::trace::{Import, Span, Thread};
+
     use super::*;
 
     #[test]
@@ -197,6 +201,39 @@ mod tests {
         assert_eq!(visible(Some("3"), 8), 1);
         assert_eq!(visible(Some("0,GPU-7e,"), 8), 2);
         assert_eq!(visible(Some(""), 8), 0);
+    }
+
+    #[test]
+    fn the_recorders_module_does_not_belong_to_the_program() {
+        let recorder = std::env::temp_dir().join(format!("preheat-own-{}", std::process::id()));
+        std::fs::create_dir(&recorder).expect("it is created");
+        std::fs::write(recorder.join("libpreheat.so"), "").expect("it is written");
+        let files = [
+            format!("{}/python/sitecustomize.py", recorder.display()),
+            "/lib/a.py".to_owned(),
+        ];
+        let mut process = Process {
+            files: files.to_vec(),
+            ..Process::default()
+        };
+        let mut thread = Thread::default();
+        for (at, name) in ["sitecustomize", "a"].into_iter().enumerate() {
+            process.imports.push(Import {
+                name: name.to_owned(),
+                ..Import::default()
+            });
+            thread.spans.push(Span {
+                begin: at as u64,
+                end: 9,
+                what: What::Import,
+                detail: at as u32,
+                symbol: 0,
+                depth: 0,
+            });
+        }
+        process.threads.push(thread);
+        assert_eq!(modules(&process), [("a".to_owned(), files[1].clone())]);
+        std::fs::remove_dir_all(&recorder).expect("it is removed");
     }
 
     #[test]

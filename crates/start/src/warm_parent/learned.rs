@@ -260,8 +260,9 @@ impl Learned {
                 Main::Script(path) => path.parent().map(Path::to_owned).unwrap_or_default(),
                 _ => PathBuf::new(),
             });
-            let more = std::env::var_os("PYTHONPATH").unwrap_or_default();
-            paths.extend(std::env::split_paths(&more));
+            // An empty value has one empty path, but means none to Python.
+            let more = std::env::var_os("PYTHONPATH").filter(|value| !value.is_empty());
+            paths.extend(more.iter().flat_map(std::env::split_paths));
         }
         let is_own = |path: &PathBuf| {
             let path = [path.as_os_str().as_bytes(), b"/"].concat();
