@@ -95,17 +95,20 @@ _BINARY = ("BinaryNotFound", "binary")
 _RUN = ("PreheatError", "run", "start")
 
 
-def __getattr__(name: str) -> object:
-    # A program that only names its iterations must not pay for importing subprocess, json
-    # and dataclasses.
-    if name not in __all__:
-        raise AttributeError(f"module 'preheat' has no attribute {name!r}")
-    import importlib
+if not TYPE_CHECKING:
+    # A type checker that saw this would accept every name.
 
-    module = "_binary" if name in _BINARY else "_run" if name in _RUN else "_report"
-    value = getattr(importlib.import_module(f"preheat.{module}"), name)
-    globals()[name] = value
-    return value
+    def __getattr__(name: str) -> object:
+        # A program that only names its iterations must not pay for importing subprocess, json
+        # and dataclasses.
+        if name not in __all__:
+            raise AttributeError(f"module 'preheat' has no attribute {name!r}")
+        import importlib
+
+        module = "_binary" if name in _BINARY else "_run" if name in _RUN else "_report"
+        value = getattr(importlib.import_module(f"preheat.{module}"), name)
+        globals()[name] = value
+        return value
 
 
 def __dir__() -> "list[str]":

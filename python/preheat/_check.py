@@ -68,11 +68,20 @@ def check(recording: str, limits: Sequence[str], document: bytes = b"") -> Check
     )
 
 
-def with_option(text: str, option: str) -> str:
-    """Replaces the flag of `preheat run` in a hint to make more starts."""
-    # Lines of the report are wrapped.
-    hint = r"use\s--starts\s(\d+)|record with `preheat run --starts (\d+)`"
-    return re.sub(hint, lambda found: f"use {option}{found[1] or found[2]}", text)
+def with_options(text: str, starts: str, iterations: Optional[str] = None) -> str:
+    """Replaces the flags of `preheat run` in hints of the report.
+
+    `starts` is written before a number of starts, `iterations` in place of the whole command.
+    """
+    for hint, option in (
+        (r"use --starts (\d+)", rf"use {starts}\1"),
+        (r"record with `preheat run --starts (\d+)`", rf"use {starts}\1"),
+        ("`preheat run --iterations`", iterations),
+    ):
+        if option is not None:
+            # Lines of the report are wrapped and indented.
+            text = re.sub(hint.replace(" ", r"\s+"), option, text)
+    return text
 
 
 def validate(limits: Sequence[str]) -> None:

@@ -120,7 +120,8 @@ class iteration:
 
     def __call__(self, function: "_Function") -> "_Function":
         if isinstance(function, (classmethod, staticmethod)):
-            return type(function)(self(function.__func__))
+            method: "Any" = type(function)(self(function.__func__))
+            return method  # type: ignore[no-any-return]
         if isinstance(function, type) or not callable(function):
             raise TypeError(
                 f"preheat.iteration() decorates functions, and {function!r} is not a function"

@@ -1,12 +1,27 @@
 """`preheat run` and `preheat start` from Python."""
 
+import contextlib
 import errno
 import os
 import re
+import shlex
 import shutil
+import signal
 import subprocess
 import tempfile
-from typing import IO, Any, Collection, List, Mapping, Optional, Sequence, Union
+from typing import (
+    IO,
+    TYPE_CHECKING,
+    Any,
+    Collection,
+    List,
+    Literal,
+    Mapping,
+    Optional,
+    Sequence,
+    Union,
+    overload,
+)
 
 from preheat._binary import binary
 from preheat._report import Report
@@ -15,6 +30,28 @@ from preheat._report import Report
 Word = Union[str, bytes, "os.PathLike[str]", "os.PathLike[bytes]"]
 # A descriptor, a file, or a constant of `subprocess` such as PIPE.
 _File = Union[int, IO[Any], None]
+# How long a program may take to end before it is killed, in seconds.
+_GRACE = 5.0
+
+if TYPE_CHECKING:
+    from typing_extensions import TypedDict, Unpack
+
+    class _Keywords(TypedDict, total=False):
+        """The keywords of `start` that do not decide between text and bytes."""
+
+        options: Sequence[str]
+        stdin: _File
+        input: Union[str, bytes, None]
+        stdout: _File
+        stderr: _File
+        capture_output: bool
+        cwd: Optional[Word]
+        env: Optional[Mapping[str, str]]
+        timeout: Optional[float]
+        check: bool
+        pass_fds: Collection[int]
+        umask: int
+        start_new_session: bool
 
 
 class PreheatError(RuntimeError):
@@ -51,12 +88,15 @@ def run(
     check: bool = False,
     cwd: Optional[Word] = None,
     env: Optional[Mapping[str, str]] = None,
+    timeout: Optional[float] = None,
 ) -> Report:
     """Runs a command in fresh processes, records it, and returns the results.
 
     The options are those of ``preheat run``. The recording is kept if `output` names a
     directory for it. The command's output is discarded, and its input is empty. With `check`,
-    a command that fails raises `PreheatError`; so does a command that cannot be recorded.
+    a command that fails raises `PreheatError`; so does a command that cannot be recorded. If all
+    starts together take longer than `timeout` seconds, the command is ended and
+    `subprocess.TimeoutExpired` raised.
 
     >>> import preheat, sys
     >>> report = preheat.run([sys.executable, "-c", "import json"], starts=1)
@@ -69,7 +109,8 @@ def run(
     with tempfile.TemporaryDirectory(prefix="preheat-") as scratch:
         document = os.path.join(scratch, "run.json")
         recording = os.path.join(scratch, "recording") if output is None else os.fsdecode(output)
-        arguments = [binary(), "run", "--quiet", "--json", document, "--output", recording]
+        # A value that begins with `-` must not look like a flag.
+        arguments = [binary(), "run", "--quiet", f"--json={document}", f"--output={recording}"]
         if isinstance(temperature, (list, tuple)):
             temperature = ",".join(temperature)
         for flag, value in (
@@ -87,10 +128,10 @@ def run(
         ):
             if value is not None:
                 text = os.fsdecode(value) if isinstance(value, (bytes, os.PathLike)) else str(value)
-                arguments += [flag, text]
+                arguments.append(f"{flag}={text}")
         if synchronize:
             arguments.append("--synchronize")
-        done = subprocess.run(
+        process = subprocess.Popen(
             [*arguments, "--", *words],
             stdin=subprocess.DEVNULL,
             stdout=subprocess.DEVNULL,
@@ -98,13 +139,22 @@ def run(
             cwd=cwd,
             env=env,
         )
-        stderr = _plain(done.stderr.decode(errors="replace"))
+        try:
+            written = process.communicate(timeout=timeout)[1]
+        except subprocess.TimeoutExpired as error:
+            _end(process)
+            error.cmd = command
+            raise
+        except BaseException:
+            _end(process)
+            raise
+        stderr = _plain(written.decode(errors="replace"))
         try:
             report = Report.load(document)
         except (FileNotFoundError, ValueError):
             raise PreheatError(
-                f"{' '.join(words)} could not be recorded: {_reason(stderr)}",
-                done.returncode,
+                f"{shlex.join(words)} could not be recorded: {_reason(stderr)}",
+                process.returncode,
                 stderr,
             ) from None
     object.__setattr__(report, "stderr", stderr)
@@ -113,12 +163,67 @@ def run(
         object.__setattr__(report, "recording", kept)
     if check and report.exit_code != 0:
         raise PreheatError(
-            f"{' '.join(words)} failed with exit code {report.exit_code}",
+            f"{shlex.join(words)} failed with exit code {report.exit_code}",
             report.exit_code,
             stderr,
             failed=True,
         )
     return report
+
+
+@overload
+def start(
+    command: Sequence[Word],
+    *,
+    text: Literal[True],
+    encoding: Optional[str] = None,
+    errors: Optional[str] = None,
+    **keywords: "Unpack[_Keywords]",
+) -> "subprocess.CompletedProcess[str]": ...
+
+
+@overload
+def start(
+    command: Sequence[Word],
+    *,
+    text: Optional[bool] = None,
+    encoding: str,
+    errors: Optional[str] = None,
+    **keywords: "Unpack[_Keywords]",
+) -> "subprocess.CompletedProcess[str]": ...
+
+
+@overload
+def start(
+    command: Sequence[Word],
+    *,
+    text: Optional[bool] = None,
+    encoding: Optional[str] = None,
+    errors: str,
+    **keywords: "Unpack[_Keywords]",
+) -> "subprocess.CompletedProcess[str]": ...
+
+
+@overload
+def start(
+    command: Sequence[Word],
+    *,
+    text: Optional[Literal[False]] = None,
+    encoding: None = None,
+    errors: None = None,
+    **keywords: "Unpack[_Keywords]",
+) -> "subprocess.CompletedProcess[bytes]": ...
+
+
+@overload
+def start(
+    command: Sequence[Word],
+    *,
+    text: Optional[bool] = None,
+    encoding: Optional[str] = None,
+    errors: Optional[str] = None,
+    **keywords: "Unpack[_Keywords]",
+) -> "subprocess.CompletedProcess[Any]": ...
 
 
 def start(
@@ -151,6 +256,8 @@ def start(
     b'42\\n'
     """
     words = _words(command)
+    if isinstance(options, (str, bytes)):
+        raise TypeError("`options` is a list of flags, such as ['--standby']")
     _require_program(words[0], cwd, env)
     try:
         done: "subprocess.CompletedProcess[Any]" = subprocess.run(
@@ -176,6 +283,40 @@ def start(
         raise
     done.args = command
     return done
+
+
+def _end(process: "subprocess.Popen[bytes]") -> None:
+    """Ends preheat, and the program that it records.
+
+    preheat forwards SIGTERM and then cleans up. A program that ignores it is killed: if preheat
+    were killed instead, the program would continue.
+    """
+    try:
+        process.terminate()
+        process.wait(_GRACE)
+    except subprocess.TimeoutExpired:
+        for child in _children(process.pid):
+            with contextlib.suppress(ProcessLookupError):
+                os.kill(child, signal.SIGKILL)
+        with contextlib.suppress(subprocess.TimeoutExpired):
+            process.wait(_GRACE)
+    finally:
+        process.kill()
+        process.wait()
+        if process.stderr is not None:
+            process.stderr.close()
+
+
+def _children(process: int) -> List[int]:
+    """The process ids of the children of a process."""
+    found: List[int] = []
+    try:
+        for thread in os.listdir(f"/proc/{process}/task"):
+            with open(f"/proc/{process}/task/{thread}/children") as file:
+                found += map(int, file.read().split())
+    except OSError:
+        pass
+    return found
 
 
 def _words(command: Sequence[Word]) -> List[str]:

@@ -16,7 +16,7 @@ import sys
 from typing import List, Optional
 
 from preheat._binary import BinaryNotFound
-from preheat._check import InvalidLimit, check, validate, with_option
+from preheat._check import InvalidLimit, check, validate, with_options
 from preheat._run import PreheatError, run
 
 _ENOUGH = 5
@@ -68,7 +68,7 @@ def main(arguments: Optional[List[str]] = None) -> int:
     except BinaryNotFound as error:
         print(f"preheat: {error}", file=sys.stderr)
         return 2
-    text = with_option(checked.text, "--starts ")
+    text = with_options(checked.text, "--starts ")
     if checked.document is None:
         print(text, file=sys.stderr)
     elif checked.exit_code != 0 or checked.inconclusive:

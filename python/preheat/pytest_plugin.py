@@ -7,215 +7,39 @@
 The fixture records the command with `preheat run` and compares it with the limits of the
 marker, and of the file that ``--preheat-budget`` names, with `preheat check`. A limit fails only
 if the measured value is conclusively above it, or above it with too few starts to decide.
-"""
 
-import warnings
-from pathlib import Path
-from typing import (
-    TYPE_CHECKING,
-    Any,
-    Dict,
-    Iterator,
-    List,
-    Mapping,
-    Optional,
-    Sequence,
-    Tuple,
-    Union,
-)
+pytest loads this module wherever the package is installed. Before pytest 7, it only explains
+why the fixture does not work.
+"""
 
 import pytest
 
-if TYPE_CHECKING:
-    import os
-
-    from preheat._report import Report
-
-# The limits of a marker, and the flags of `preheat check`.
-_LIMITS = {
-    "time_to_first": "--time-to-first",
-    "first": "--first",
-    "steady": "--steady",
-    "first_ratio": "--first-ratio",
-    "warmup": "--warmup",
-    "excess": "--excess",
-    "device_memory": "--device-memory",
-    "host_memory": "--host-memory",
-    "exit_code": "--exit-code",
-}
-# Limits of causes that have a short name.
-_CAUSES = {"imports": "Python imports"}
-_SETTINGS = ("starts", "fail_on_inconclusive", "allow_missing")
-
-# Whether the test itself failed or was skipped.
-_ENDED = pytest.StashKey[bool]()
-
-
-class PreheatWarning(pytest.PytestWarning):
-    """A limit is inconclusive: it is within the interval of the measured value."""
-
-
-class Recorder:
-    """The fixture ``preheat``."""
-
-    def __init__(self, limits: Dict[str, Any], budget: Optional[Path], directory: Path) -> None:
-        self.used = False
-        self._limits = limits
-        self._budget = budget
-        self._directory = directory
-
-    def run(
-        self, command: "Sequence[Union[str, os.PathLike[str]]]", **options: Any
-    ) -> "Report":
-        """Records a command, and fails the test if it exceeds a limit.
-
-        The options are those of `preheat.run`.
-        """
-        __tracebackhide__ = True
-        from preheat._check import InvalidLimit, check, validate, with_option
-        from preheat._run import PreheatError, run
-
-        self.used = True
-        if self._budget is None and not set(self._limits) - set(_SETTINGS):
-            pytest.fail(
-                "no limit: add one to the marker, as in "
-                '@pytest.mark.preheat(time_to_first="2 s"), or use --preheat-budget FILE',
-                pytrace=False,
-            )
-        invalid: Optional[InvalidLimit] = None
-        try:
-            validate(self._arguments())
-        except InvalidLimit as error:
-            # Failing here would show this exception too.
-            invalid = error
-        if invalid is not None:
-            pytest.fail(self._in_marker(invalid.flag, invalid.value) + str(invalid), pytrace=False)
-        recording = options.pop("output", None) or self._next_directory()
-        options.setdefault("starts", self._limits.get("starts", 5))
-        wrong: Optional[PreheatError] = None
-        try:
-            report = run(command, output=recording, **options)
-        except PreheatError as error:
-            wrong = error
-        if wrong is not None:
-            output = f"\n\n{wrong.stderr}" if wrong.failed else ""
-            pytest.fail(f"{wrong}{output}".rstrip(), pytrace=False)
-        checked = check(str(report.recording), self._arguments())
-        text = with_option(checked.text, "starts=")
-        if checked.exit_code != 0 or checked.undecidable:
-            if report.exit_code != 0 and report.stderr:
-                text += f"\n\nThe command's standard error:\n{report.stderr.rstrip()}"
-            # The first line is what the summary of pytest shows.
-            verdict = with_option("; ".join(checked.worst), "starts=")
-            pytest.fail(f"{verdict}\n\n{text}" if verdict else text, pytrace=False)
-        if checked.inconclusive:
-            warnings.warn(PreheatWarning("\n" + text), stacklevel=2)
-        return report
-
-    def _next_directory(self) -> Path:
-        number = 1
-        while (self._directory / f"recording-{number}").exists():
-            number += 1
-        return self._directory / f"recording-{number}"
-
-    def _arguments(self) -> List[str]:
-        arguments = ["--budget", str(self._budget)] if self._budget else []
-        arguments += [f"{flag}={value}" for _, flag, value in self._flags()]
-        for name in ("fail_on_inconclusive", "allow_missing"):
-            if self._limits.get(name):
-                arguments.append("--" + name.replace("_", "-"))
-        return arguments
-
-    def _flags(self) -> Iterator[Tuple[str, str, str]]:
-        """The limits as in the marker, and as flags of `preheat check` with their values."""
-        for name, value in self._limits.items():
-            if name in _LIMITS:
-                yield f"{name}={value!r}", _LIMITS[name], str(value)
-            elif name in _CAUSES:
-                yield f"{name}={value!r}", "--cause", f"{_CAUSES[name]}={value}"
-        for cause, value in self._limits.get("causes", {}).items():
-            yield f"causes={{{cause!r}: {value!r}}}", "--cause", f"{cause}={value}"
-
-    def _in_marker(self, flag: Optional[str], value: str) -> str:
-        """Names a limit of the marker for an error message; empty for one of the budget file."""
-        for written, *rest in self._flags():
-            if rest == [flag, value]:
-                return f"@pytest.mark.preheat({written}): "
-        return ""
-
-
-def pytest_addoption(parser: pytest.Parser) -> None:
-    group = parser.getgroup("preheat", "cold start budgets")
-    group.addoption(
-        "--preheat-budget",
-        metavar="FILE",
-        help="check every command of the fixture `preheat` against this budget (preheat.toml)",
+if hasattr(pytest, "StashKey"):
+    from preheat._pytest_plugin import (
+        PreheatWarning,
+        Recorder,
+        preheat,
+        pytest_addoption,
+        pytest_configure,
+        pytest_runtest_call,
+        pytest_runtest_setup,
     )
 
+    __all__ = [
+        "PreheatWarning",
+        "Recorder",
+        "preheat",
+        "pytest_addoption",
+        "pytest_configure",
+        "pytest_runtest_call",
+        "pytest_runtest_setup",
+    ]
+else:
 
-def pytest_configure(config: pytest.Config) -> None:
-    config.addinivalue_line(
-        "markers",
-        "preheat(time_to_first, first, steady, first_ratio, warmup, excess, imports, causes, "
-        "device_memory, host_memory, starts): limits for the commands that the fixture `preheat` "
-        "runs, as in preheat.toml",
-    )
-    budget = config.getoption("--preheat-budget")
-    if budget and not Path(budget).is_file():
-        raise pytest.UsageError(f"--preheat-budget: {budget} is not a file")
-
-
-def pytest_runtest_setup(item: pytest.Item) -> None:
-    marked = item.get_closest_marker("preheat")
-    if marked is not None and "preheat" not in getattr(item, "fixturenames", ()):
+    @pytest.fixture(name="preheat")
+    def _unavailable() -> None:
+        """Needs pytest 7 or later."""
         pytest.fail(
-            "@pytest.mark.preheat checks the commands that the fixture `preheat` runs: add the "
-            "parameter `preheat` to the test and call preheat.run([...])",
+            f"the fixture `preheat` needs pytest 7 or later, and this is {pytest.__version__}",
             pytrace=False,
         )
-
-
-@pytest.fixture
-def preheat(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Recorder]:
-    """Records commands and checks them against the limits of ``@pytest.mark.preheat``."""
-    limits = _limits(request)
-    chosen = request.config.getoption("--preheat-budget")
-    budget = Path(request.config.invocation_params.dir, chosen) if chosen else None
-    recorder = Recorder(limits, budget, tmp_path)
-    yield recorder
-    if not recorder.used and not request.node.stash.get(_ENDED, False):
-        pytest.fail("nothing was checked: the test did not call preheat.run([...])", pytrace=False)
-
-
-@pytest.hookimpl(hookwrapper=True)
-def pytest_runtest_call(item: pytest.Item) -> Iterator[None]:
-    outcome = yield
-    # A test that fails or is skipped before it runs a command has its own reason.
-    item.stash[_ENDED] = getattr(outcome, "excinfo", None) is not None
-
-
-def _limits(request: pytest.FixtureRequest) -> Dict[str, Any]:
-    """The limits of the test's markers; the closest one counts."""
-    limits: Dict[str, Any] = {}
-    for marker in reversed(list(request.node.iter_markers("preheat"))):
-        if marker.args:
-            pytest.fail(
-                "@pytest.mark.preheat takes keywords, as in time_to_first='2 s'", pytrace=False
-            )
-        limits.update(marker.kwargs)
-    known = [*_LIMITS, *_CAUSES, "causes", *_SETTINGS]
-    unknown = sorted(set(limits) - set(known))
-    if unknown:
-        expected = ", ".join(known)
-        pytest.fail(
-            f"unknown limit `{unknown[0]}` in @pytest.mark.preheat; expected one of {expected}",
-            pytrace=False,
-        )
-    causes = limits.get("causes", {})
-    if not isinstance(causes, Mapping):
-        pytest.fail(
-            f"@pytest.mark.preheat(causes={causes!r}): expected a dictionary, as in "
-            "causes={'kernel compilation': '1 ms'}",
-            pytrace=False,
-        )
-    return limits

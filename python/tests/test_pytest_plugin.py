@@ -1,6 +1,12 @@
 """The pytest plugin, in a pytest of its own."""
 
+import inspect
+
 import pytest
+
+import preheat
+from preheat import _check
+from preheat.pytest_plugin import Recorder
 
 PROGRAM = '[sys.executable, "-c", "import json"]'
 
@@ -91,7 +97,7 @@ def test_with_its_own_limit(preheat):
     # The path may be longer than a line.
     assert "limits.toml" in "".join(result.outlines)
     missing = inner(body, "--preheat-budget", "none.toml")
-    missing.stderr.fnmatch_lines(["*--preheat-budget: none.toml is not a file"])
+    missing.stderr.fnmatch_lines(["*--preheat-budget: /*/none.toml is not a file"])
 
 
 def test_a_program_that_fails_is_a_failure(inner):
@@ -216,6 +222,90 @@ def test_startup(preheat):
     result.stdout.fnmatch_lines(["*the budget needs at least 8 starts*; use starts=8"])
 
 
+@pytest.mark.parametrize(
+    "hint, ours",
+    [
+        ("use --starts 4 or more", "use starts=4 or more"),
+        ("record with `preheat run --starts 8`", "use starts=8"),
+        ("define them with `preheat run --iterations`", "define them with `iterations=`"),
+    ],
+)
+def test_hints_are_found_wherever_the_line_is_wrapped(hint, ours):
+    words = hint.split()
+    for at in range(len(words) + 1):
+        wrapped = "\n  ".join([" ".join(words[:at]), " ".join(words[at:])]).strip()
+        text = _check.with_options(f"why; {wrapped}", "starts=", "`iterations=`")
+        assert text.split() == f"why; {ours}".split()
+
+
+def test_the_options_of_the_fixture_are_those_of_run():
+    ours, theirs = inspect.signature(Recorder.run), inspect.signature(preheat.run)
+    assert [(each.name, each.kind, each.default) for each in ours.parameters.values()][1:] == [
+        (each.name, each.kind, each.default) for each in theirs.parameters.values()
+    ]
+
+
+def test_old_versions_of_pytest_only_lack_the_fixture(pytester):
+    # Names that pytest 6 does not have.
+    pytester.makepyfile(
+        old="import pytest\nfor name in ('StashKey', 'Config', 'Parser'):\n    delattr(pytest, name)\n"
+    )
+    pytester.syspathinsert()
+    pytester.makepyfile(
+        """
+def test_other():
+    pass
+
+def test_startup(preheat):
+    pass
+"""
+    )
+    result = pytester.runpytest_subprocess("-p", "old", "-p", "preheat.pytest_plugin")
+    result.assert_outcomes(passed=1, errors=1)
+    result.stdout.fnmatch_lines(["the fixture `preheat` needs pytest 7 or later, and this is *"])
+
+
+def test_a_budget_in_the_configuration_is_found_from_any_directory(pytester):
+    (pytester.path / "limits.toml").write_text('time_to_first = "1 h"\n')
+    body = """
+def test_startup(preheat):
+    assert preheat.run([sys.executable, "-c", "pass"], starts=1)
+"""
+    path = pytester.makepyfile("import sys\n" + body)
+    (pytester.path / "inner").mkdir()
+    for budget in ("limits.toml", "none.toml"):
+        pytester.makeini(f"[pytest]\naddopts = --preheat-budget {budget}\n")
+        with pytest.MonkeyPatch.context() as patch:
+            patch.chdir(pytester.path / "inner")
+            result = pytester.runpytest_subprocess("-p", "preheat.pytest_plugin", path)
+        if budget == "limits.toml":
+            result.assert_outcomes(passed=1)
+        else:
+            where = pytester.path / "inner" / budget
+            result.stderr.fnmatch_lines([f"*--preheat-budget: {where} is not a file"])
+
+
+def test_settings_of_another_type_are_a_failure(inner):
+    result = inner(
+        """
+@pytest.mark.preheat(time_to_first="1 h", allow_missing="no")
+def test_text(preheat):
+    pass
+
+@pytest.mark.preheat(time_to_first="1 h", starts=0)
+def test_zero(preheat):
+    pass
+"""
+    )
+    result.assert_outcomes(errors=2)
+    result.stdout.fnmatch_lines(
+        [
+            "@pytest.mark.preheat(allow_missing='no'): expected True or False",
+            "@pytest.mark.preheat(starts=0): expected a whole number from 1 on",
+        ]
+    )
+
+
 # Every second start needs much memory: the number of files counts the starts.
 ALTERNATING = """
 @pytest.fixture
@@ -254,7 +344,8 @@ def test_startup(preheat):
     )
     (summary,) = [line for line in result.outlines if line.startswith("FAILED ")]
     assert "first iteration: not measured: no iterations were found; " in summary
-    assert summary.endswith("define them with `preheat run --iterations`")
+    assert summary.endswith("define them with `preheat.run(..., iterations=...)`")
+    result.stdout.no_fnmatch_line("*preheat run --iterations*")
 
 
 def test_a_skipped_test_is_skipped(inner):

@@ -4,6 +4,8 @@ import dataclasses
 import inspect
 import json
 import os
+import shlex
+import signal
 import subprocess
 import sys
 import typing
@@ -13,6 +15,7 @@ from pathlib import Path
 import pytest
 
 import preheat
+from preheat import _run
 from preheat._report import CAUSES
 
 ROOT = Path(__file__).parents[2]
@@ -80,6 +83,69 @@ def test_a_recording_is_kept_where_it_is_wanted(tmp_path):
     assert report.recording == str(tmp_path / "rec")
     assert (tmp_path / "rec" / "recording.json").is_file()
     assert (tmp_path / "page.html").read_text().startswith("<!")
+
+
+class Interrupted(BaseException):
+    """Raised by the handler of a signal, as by pytest-timeout."""
+
+
+# Interrupts the test once it runs, and then waits until it is ended.
+WAITING = """
+import os, signal, sys
+signal.signal(signal.SIGTERM, getattr(signal, sys.argv[2]))
+with open(sys.argv[1] + ".part", "w") as file:
+    file.write(str(os.getpid()))
+os.rename(sys.argv[1] + ".part", sys.argv[1])
+os.kill(int(sys.argv[3]), signal.SIGUSR1)
+while True:
+    signal.pause()
+"""
+
+
+@pytest.mark.parametrize("on_terminate", ["SIG_DFL", "SIG_IGN"])
+def test_an_exception_ends_the_program_too(tmp_path, monkeypatch, on_terminate):
+    if on_terminate == "SIG_IGN":
+        monkeypatch.setattr(_run, "_GRACE", 0.1)
+
+    def interrupt(*_):
+        raise Interrupted
+
+    pid = tmp_path / "pid"
+    before = signal.signal(signal.SIGUSR1, interrupt)
+    try:
+        with pytest.raises(Interrupted):
+            preheat.run([sys.executable, "-c", WAITING, pid, on_terminate, str(os.getpid())])
+    finally:
+        signal.signal(signal.SIGUSR1, before)
+    with pytest.raises(ProcessLookupError):
+        os.kill(int(pid.read_text()), 0)
+
+
+def test_run_has_a_timeout():
+    waiting = ["sleep", "1000"]
+    with pytest.raises(subprocess.TimeoutExpired) as expired:
+        preheat.run(waiting, timeout=0.01)
+    assert (expired.value.cmd, expired.value.timeout) == (waiting, 0.01)
+
+
+def test_values_that_look_like_flags_are_values(tmp_path):
+    command = [sys.executable, "-c", "pass"]
+    preheat.run(command, starts=1, html="-x.html", output="-rec", cwd=tmp_path)
+    assert sorted(os.listdir(tmp_path)) == ["-rec", "-x.html"]
+    with pytest.raises(preheat.PreheatError, match="invalid value '-3' for '--seed <N>'"):
+        preheat.run(command, seed=-3)
+
+
+def test_errors_quote_the_command():
+    command = ["no such program", "a b"]
+    with pytest.raises(preheat.PreheatError) as raised:
+        preheat.run(command, starts=1)
+    assert str(raised.value).startswith(f"{shlex.join(command)} could not be recorded: ")
+
+
+def test_options_of_start_are_a_list():
+    with pytest.raises(TypeError, match="list of flags"):
+        preheat.start([sys.executable, "-c", "pass"], options="--standby")
 
 
 def test_a_command_that_does_not_exist_is_an_error():
