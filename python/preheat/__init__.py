@@ -52,6 +52,8 @@ if TYPE_CHECKING:
     )
     from preheat._run import PreheatError, run, start
 
+    __version__: str
+
 __all__ = [
     "Around",
     "BinaryNotFound",
@@ -101,6 +103,8 @@ if not TYPE_CHECKING:
     def __getattr__(name: str) -> object:
         # A program that only names its iterations must not pay for importing subprocess, json
         # and dataclasses.
+        if name == "__version__":
+            return _version()
         if name not in __all__:
             raise AttributeError(f"module 'preheat' has no attribute {name!r}")
         import importlib
@@ -109,6 +113,20 @@ if not TYPE_CHECKING:
         value = getattr(importlib.import_module(f"preheat.{module}"), name)
         globals()[name] = value
         return value
+
+
+def _version() -> str:
+    """The version of the installed package, or of the program if it is not installed."""
+    from importlib import metadata
+
+    try:
+        return metadata.version("preheat")
+    except metadata.PackageNotFoundError:
+        import subprocess
+
+        from preheat._binary import binary
+
+        return subprocess.check_output([binary(), "--version"], text=True).split()[1]
 
 
 def __dir__() -> "list[str]":

@@ -1,7 +1,7 @@
 """``%%preheat``: what a cell would cost in a fresh process, shown in the notebook.
 
-The cell runs as a script in fresh processes, without the variables of the notebook: that is
-what makes it cold. Its output is discarded.
+The cell runs as a script in fresh processes, without the variables of the notebook, so that
+each start is cold. Its output is discarded.
 """
 
 import argparse
@@ -39,7 +39,7 @@ class _Parser(argparse.ArgumentParser):
 
 
 class Page:
-    """A report, shown in a frame of its own so that its style stays inside."""
+    """A report, shown in an iframe so that its style does not affect the notebook."""
 
     def __init__(self, report: Any, page: str, height: int) -> None:
         self.report = report
@@ -70,11 +70,23 @@ def cell_magic(line: str, cell: str) -> Optional[Page]:
 
     The cell's own output is discarded; what it writes to standard error is shown if it fails.
     """
-    parser = _Parser(prog="%%preheat", description=cell_magic.__doc__)
-    parser.add_argument("--starts", type=int, default=3)
-    parser.add_argument("--iterations")
-    parser.add_argument("--temperature")
-    parser.add_argument("--height", type=int, default=HEIGHT)
+    parser = _Parser(prog="%%preheat", description=(cell_magic.__doc__ or "").splitlines()[0])
+    parser.add_argument(
+        "--starts", metavar="N", type=int, default=3, help="starts to record (%(default)s)"
+    )
+    parser.add_argument(
+        "--iterations", metavar="HOW", help="how to find iterations, as in `preheat run`"
+    )
+    parser.add_argument(
+        "--temperature", metavar="T", help="what is cold before each start, as in `preheat run`"
+    )
+    parser.add_argument(
+        "--height",
+        metavar="PIXELS",
+        type=int,
+        default=HEIGHT,
+        help="the height of the report (%(default)s)",
+    )
     try:
         options = parser.parse_args(shlex.split(line))
     except (_Wrong, ValueError) as wrong:
@@ -99,13 +111,15 @@ def cell_magic(line: str, cell: str) -> Optional[Page]:
         except PreheatError as error:
             raise CellError(_message(error, script)) from None
         with open(page, encoding="utf-8") as file:
-            return Page(report, file.read(), options.height)
+            # The directory no longer exists when the page is read.
+            shown = file.read().replace(directory + os.sep, "")
+        return Page(report, shown, options.height)
 
 
 def _message(error: PreheatError, script: str) -> str:
     """Why the cell has no report: its stderr if it failed, otherwise preheat's message."""
     if not error.failed:
-        return f"%%preheat: {error}"
+        return f"%%preheat: {error}".replace(script, "<cell>")
     stderr = error.stderr.replace(script, "<cell>").rstrip()
     failed = f"%%preheat: the cell failed with exit code {error.exit_code}"
     return f"{stderr}\n\n{failed}" if stderr else failed

@@ -413,7 +413,10 @@ class Report:
         schema = document.get("schema") if isinstance(document, dict) else None
         if schema not in (SCHEMA, _OLDER):
             raise ValueError(f"expected a document {SCHEMA}, found {schema!r}")
-        return _parse(cls, {**document, "document": document})
+        try:
+            return _parse(cls, {**document, "document": document})
+        except (TypeError, AttributeError) as error:
+            raise ValueError(f"the document does not conform to {SCHEMA}: {error}") from None
 
     @classmethod
     def load(cls, path: "Union[str, os.PathLike[str]]") -> "Report":
@@ -455,10 +458,7 @@ def _parse(cls: Type[_T], values: Mapping[str, Any]) -> _T:
         name = each.name.rstrip("_")
         if name in values:
             found[each.name] = _convert(hints[each.name], values[name])
-    try:
-        return cls(**found)
-    except TypeError as error:
-        raise ValueError(f"the document does not conform to {SCHEMA}: {error}") from None
+    return cls(**found)
 
 
 def _convert(hint: Any, value: Any) -> Any:

@@ -298,6 +298,24 @@ def test_a_command_that_is_a_script_is_an_error(repository, command):
     assert runner.context["steps"]["check"]["outcome"] == "skipped"
 
 
+@pytest.mark.parametrize("command", ["", " ", "FOO=1", "FOO=1 BAR='a b'"])
+def test_a_command_without_a_program_is_an_error(repository, command):
+    runner = Runner(repository, command=command, starts="1")
+    assert not runner.run()
+    assert "::error::the input `command` names no program" in runner.log
+    assert runner.context["steps"]["check"]["outcome"] == "skipped"
+
+
+def test_a_command_of_several_lines_has_a_heading_of_one(repository):
+    command = f"'{sys.executable}'\nprogram.py"
+    keywords = {"command": command, "starts": "1", "budget": ""}
+    assert Runner(repository, **keywords).run()
+    pull = Runner(repository, "pull_request", "change", "main", **keywords)
+    pull.run()
+    heading = f"### Cold start of `'{sys.executable}' program.py` against `main`\n"
+    assert heading in pull.summary.read_text(), pull.log
+
+
 def test_a_budget_that_is_exceeded_fails_the_job(repository):
     (repository / "preheat.toml").write_text('time_to_first = "1 ns"\n')
     runner = Runner(repository, command=COMMAND, starts="4")

@@ -38,6 +38,7 @@ def test_a_cell_is_recorded_and_its_report_shown(tmp_path):
     assert html.startswith('<iframe srcdoc="&lt;!')
     assert 'sandbox="allow-scripts"' in html
     assert "Python imports" in html
+    assert " cell.py" in html and "/cell.py" not in html
     assert shown[0]["data"]["text/plain"].startswith("<preheat: time to first")
     # The cell ran elsewhere: the notebook's own variable is unchanged.
     assert after[0]["text"] == "iteration, named by the program 2 1\n"
@@ -46,11 +47,13 @@ def test_a_cell_is_recorded_and_its_report_shown(tmp_path):
 def test_a_cell_that_fails_is_an_error_with_its_own_traceback(tmp_path):
     load = "%load_ext preheat"
     failing = "%%preheat --starts 1\nimport sys\nprint('unseen')\nraise KeyError('why')"
-    _, wrong, unknown, failed, invalid, silent = executed(
+    _, wrong, unknown, none, usage, failed, invalid, silent = executed(
         tmp_path,
         load,
         "%%preheat --starts many\npass",
         "%%preheat --iterations bogus\npass",
+        "%%preheat --starts 0\npass",
+        "%%preheat --help\npass",
         failing,
         "%%preheat --starts 1\nx = = 1",
         "%%preheat --starts 1\nraise SystemExit(3)",
@@ -60,6 +63,10 @@ def test_a_cell_that_fails_is_an_error_with_its_own_traceback(tmp_path):
     assert error["output_type"] == bogus["output_type"] == shown["output_type"] == "error"
     assert "%%preheat: argument --starts: invalid int value" in error["traceback"][-1]
     assert "invalid value 'bogus' for '--iterations <HOW>'" in "\n".join(bogus["traceback"])
+    # A message does not show the file of the cell, which no longer exists.
+    assert " <cell> could not be recorded: invalid value '0'" in "\n".join(none[0]["traceback"])
+    assert usage[0]["text"].count("--starts N") == 2  # The usage, and the option.
+    assert "the height of the report (640)" in usage[0]["text"]
     assert shown["traceback"] == [
         "Traceback (most recent call last):",
         '  File "<cell>", line 3, in <module>',

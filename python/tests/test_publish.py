@@ -161,3 +161,10 @@ def test_help_is_printed(script):
     done = subprocess.run([ROOT / script, "--help"], stdout=subprocess.PIPE, text=True)
     assert done.returncode == 0
     assert f"{script} " in done.stdout and "#" not in done.stdout
+
+
+def test_release_accepts_one_option():
+    # --help comes first: without the check, nothing would be built either.
+    done = subprocess.run([ROOT / "release", "--help", "extra"], stderr=subprocess.PIPE, text=True)
+    assert done.returncode == 2
+    assert "release: unexpected argument `extra`" in done.stderr

@@ -221,6 +221,10 @@ def test_a_document_of_another_kind_is_rejected(tmp_path):
     path.write_text(json.dumps({"schema": "preheat.run/2"}))
     with pytest.raises(ValueError, match="does not conform"):
         preheat.Report.load(path)
+    valid = preheat.run([sys.executable, "-c", "pass"], starts=1).document
+    for wrong in ({"machine": 3}, {"starts": 3}, {"starts": [3]}, {"time_to_first": "soon"}):
+        with pytest.raises(ValueError, match="does not conform"):
+            preheat.Report.from_json(json.dumps({**valid, **wrong}))
 
 
 def test_start_is_like_subprocess_run(tmp_path):
@@ -322,6 +326,11 @@ def test_the_module_is_the_command_line():
         [preheat.binary(), "--version"], check=True, stdout=subprocess.PIPE
     ).stdout
     assert ours == program
+
+
+def test_the_package_has_a_version():
+    program = subprocess.check_output([preheat.binary(), "--version"], text=True)
+    assert program.split()[:2] == ["preheat", preheat.__version__]
 
 
 def test_a_missing_program_is_reported(tmp_path):
