@@ -266,6 +266,39 @@ fn timers_agree_however_they_are_written() {
     agree(&report, &printed);
 }
 
+/// Programs that time the same work twice, without a loop.
+const TWICE: [(&str, &str); 1] = [(
+    "a function returns both readings, and the same names hold those of each call",
+    "\
+def infer(seconds):
+    start = time.time()
+    time.sleep(seconds)
+    end = time.time()
+    return start, end, seconds
+s, e, _ = infer(wait[0])
+print(f'first: {e - s:.7f} s')
+s, e, _ = infer(wait[0])
+print(f'second: {e - s:.7f} s')
+",
+)];
+
+#[test]
+fn two_regions_alike_are_first_and_second_however_they_are_written() {
+    let Some(python) = require("python", support::python()) else {
+        return;
+    };
+    for (description, program) in TWICE {
+        let directory = Directory::new();
+        let program = format!("import time\nwait = [0.02]\n{program}");
+        let program = directory.script("program.py", &program);
+        let (report, printed) = recorded(&directory, &[python.as_ref(), program.as_ref()], &[]);
+        assert_eq!(printed.len(), 2, "{description}");
+        agree(&report, &printed);
+        assert!(report.second.is_some(), "{description}");
+        one_pair_of_numbers(&report);
+    }
+}
+
 /// The same region twice on one line.
 const ONE_LINE: &str = "\
 import time

@@ -63,6 +63,8 @@ static RETURNED: LazyLock<Regex> = LazyLock::new(|| expression(r"^\s*return\b"))
 static HEADER: LazyLock<Regex> = LazyLock::new(|| {
     expression(r"^\s*(?:async\s+)?(?:def|class|if|elif|else|for|while|with|try|finally)\b")
 });
+/// The first line of a Python function.
+static FUNCTION: LazyLock<Regex> = LazyLock::new(|| expression(r"^\s*(?:async\s+)?def\b"));
 /// `Timer() : begin(steady_clock::now()) {}`, `time_point begin(steady_clock::now())`.
 static INITIALIZED: LazyLock<Regex> =
     LazyLock::new(|| expression(r"[:,\s](NAME)\s*[({]\s*[\w:.]+\(\)\s*[)}]"));
@@ -110,6 +112,7 @@ pub fn timers_in(source: &str, lines: &[u32]) -> SourceTimers {
         }
     }
     found.close();
+    found.returned_together(&texts);
     found.returned_soon(&texts);
     let unlike = found.unlike(&texts);
     SourceTimers {
@@ -381,6 +384,54 @@ impl Found {
         }
     }
 
+    /// Pairs the readings that a function returns together, as in `return start, end`: each
+    /// with the one before it. The callers may use the same two names for every call, so the
+    /// lines that call the function do not show which readings belong to one call.
+    fn returned_together(&mut self, texts: &[&str]) {
+        for (at, text) in texts.iter().enumerate() {
+            let line = at as u32 + 1;
+            for (number, statement) in statements(text).into_iter().enumerate() {
+                if RETURNED.is_match(statement) {
+                    let site = Site {
+                        line,
+                        statement: number,
+                    };
+                    self.pair_returned(site, statement, texts);
+                }
+            }
+        }
+    }
+
+    fn pair_returned(&mut self, returned: Site, statement: &str, texts: &[&str]) {
+        let last = |sites: &BTreeSet<Site>| sites.range(..returned).next_back().copied();
+        let is_here = |site: &Site| is_in_same_function(texts, site.line, returned.line);
+        let mut sites: BTreeSet<(Site, &String)> = (self.variables.iter())
+            .filter(|(variable, _)| passes_on(statement, variable))
+            .filter_map(|(variable, sites)| Some((last(sites).filter(is_here)?, variable)))
+            .collect();
+        // The statement may also make a reading that it returns.
+        let itself = "return".to_owned();
+        if self.returns.contains(&returned.line) {
+            sites.insert((returned, &itself));
+        }
+        let sites: Vec<(Site, String)> = (sites.into_iter())
+            .map(|(site, variable)| (site, variable.clone()))
+            .collect();
+        for pair in sites.windows(2) {
+            let ((from, variable), (to, _)) = (&pair[0], &pair[1]);
+            if from.line == to.line {
+                self.one_line.insert(to.line);
+                let within = self.within.entry(to.line).or_default();
+                within.insert((from.statement, to.statement));
+            } else {
+                let number = self.number(variable);
+                let differences = self.differences.entry((from.line, to.line));
+                differences.or_insert(number);
+            }
+            self.returns.retain(|line| *line != to.line);
+        }
+    }
+
     /// Adds readings that a variable holds only to be returned, by a helper such as
     /// `clock_gettime(CLOCK_MONOTONIC, &t); return t.tv_sec + 1e-9 * t.tv_nsec;`.
     fn returned_soon(&mut self, texts: &[&str]) {
@@ -470,6 +521,18 @@ impl Found {
     }
 }
 
+/// Returns true if no function begins or ends between two lines.
+fn is_in_same_function(texts: &[&str], from: u32, to: u32) -> bool {
+    let indentation = |text: &str| text.len() - text.trim_start().len();
+    let text = |line: u32| texts.get(line as usize - 1).copied().unwrap_or_default();
+    let inner = indentation(text(from)).min(indentation(text(to)));
+    let ends = |text: &str| {
+        let is_outer = indentation(text) < inner;
+        is_outer && (text.trim_start().starts_with('}') || FUNCTION.is_match(text))
+    };
+    !(from + 1..to).any(|line| ends(text(line)))
+}
+
 /// Returns true if a statement uses a variable, or a field of it, and not in a difference.
 fn passes_on(statement: &str, variable: &str) -> bool {
     let is_it = |names: &Captures, at| self::variable(names, at) == variable;
@@ -538,6 +601,28 @@ mod tests {
         let source = "  t0 = time()\n  work\n  t1 = time()\n  return t1 - t0\n";
         let found = timers_in(source, &[1, 3]);
         assert_eq!((found.returns, found.differences), (vec![], vec![(1, 3)]));
+    }
+
+    #[test]
+    fn readings_that_are_returned_together_are_a_region_of_their_function() {
+        // Both calls use the same names.
+        let source = "def infer():\n    start = time()\n    y = m(x)\n    end = time()\n    \
+                      return start, end, y\ns, e, _ = infer()\nprint(e - s)\n\
+                      s, e, _ = infer()\nprint(e - s)\n";
+        let found = timers_in(source, &[2, 4, 6, 8]);
+        assert!(found.differences.contains(&(2, 4)));
+        assert!(found.returns.is_empty());
+        let source = "def run(n):\n    t = time()\n    a = f(n)\n    return a, t, time()\n";
+        let found = timers_in(source, &[2, 4]);
+        assert_eq!((found.returns, found.differences), (vec![], vec![(2, 4)]));
+        let source = "def run(n): s = time(); f(n); e = time(); return s, e\n";
+        let found = timers_in(source, &[1]);
+        assert_eq!((found.returns, found.one_line), (vec![], vec![1]));
+        // Readings of two functions are not returned together.
+        let source = "def f():\n    a = time()\n    return a\n\
+                      def g():\n    b = time()\n    return a, b\n";
+        let found = timers_in(source, &[2, 5]);
+        assert_eq!((found.returns, found.differences), (vec![2, 5], vec![]));
     }
 
     #[test]
