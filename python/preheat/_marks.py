@@ -82,6 +82,8 @@ class iteration:
             raise TypeError(
                 "the name of an iteration is a string; as a decorator, write @preheat.iteration()"
             )
+        if not name:
+            raise ValueError("the name of an iteration is empty")
         self._name = name
         # Those of all threads and tasks that have entered this instance and not left it.
         self._tokens: "list[int]" = []
@@ -222,5 +224,7 @@ def mark(name: str) -> None:
     """
     if not isinstance(name, str):
         raise TypeError(f"the name of a mark is a string, not {type(name).__name__}")
+    if not name:
+        raise ValueError("the name of a mark is empty")
     if _mark is not None:
         _mark(name)

@@ -266,10 +266,12 @@ def _limits(request: pytest.FixtureRequest) -> Dict[str, Any]:
                 f"@pytest.mark.preheat({name}={limits[name]!r}): expected True or False",
                 pytrace=False,
             )
-    starts = limits.get("starts", 1)
-    if not isinstance(starts, int) or isinstance(starts, bool) or starts < 1:
-        pytest.fail(
-            f"@pytest.mark.preheat(starts={starts!r}): expected a whole number from 1 on",
-            pytrace=False,
-        )
+    for name, least in (("starts", 1), ("exit_code", 0)):
+        number = limits.get(name, least)
+        if not isinstance(number, int) or isinstance(number, bool) or number < least:
+            pytest.fail(
+                f"@pytest.mark.preheat({name}={number!r}): expected a whole number, "
+                f"{least} or more",
+                pytrace=False,
+            )
     return limits

@@ -186,6 +186,9 @@ def test_wrong_names_are_reported():
         preheat.iteration(print)
     with pytest.raises(TypeError, match="not int"):
         preheat.mark(3)
+    for named in (preheat.iteration, preheat.mark):
+        with pytest.raises(ValueError, match="is empty"):
+            named("")
 
 
 def test_a_token_that_the_recorder_did_not_give_is_ignored(tmp_path):

@@ -295,13 +295,18 @@ def test_text(preheat):
 @pytest.mark.preheat(time_to_first="1 h", starts=0)
 def test_zero(preheat):
     pass
+
+@pytest.mark.preheat(exit_code="one")
+def test_word(preheat):
+    pass
 """
     )
-    result.assert_outcomes(errors=2)
+    result.assert_outcomes(errors=3)
     result.stdout.fnmatch_lines(
         [
             "@pytest.mark.preheat(allow_missing='no'): expected True or False",
-            "@pytest.mark.preheat(starts=0): expected a whole number from 1 on",
+            "@pytest.mark.preheat(starts=0): expected a whole number, 1 or more",
+            "@pytest.mark.preheat(exit_code='one'): expected a whole number, 0 or more",
         ]
     )
 
