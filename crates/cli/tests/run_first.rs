@@ -614,6 +614,81 @@ fn scopes_and_templates_of_cpp_belong_to_the_lines_that_use_them() {
     agree(&report, &printed);
 }
 
+/// The same work timed twice without a loop, in functions of one program each.
+const CPP_TWICE: [&str; 3] = [
+    "    auto begin = Clock::now();
+    touch(20000);
+    auto end = Clock::now();
+    print(\"first\", end - begin);
+    begin = Clock::now();
+    touch(20000);
+    end = Clock::now();
+    print(\"second\", end - begin);
+",
+    "    double start = seconds();
+    int* one = touch(20000);
+    double stop = seconds();
+    print(\"first\", std::chrono::duration<double>(stop - start));
+    start = seconds();
+    int* two = touch(20000);
+    stop = seconds();
+    print(\"second\", std::chrono::duration<double>(stop - start));
+    return one != two;
+",
+    "    Timer one;
+    touch(20000);
+    print(\"first\", one.elapsed());
+    Timer two;
+    touch(20000);
+    print(\"second\", two.elapsed());
+",
+];
+
+const CPP_HEAD: &str = r#"#include <chrono>
+#include <cstdio>
+#include <ctime>
+#include <vector>
+#include <unistd.h>
+using Clock = std::chrono::steady_clock;
+class Timer {
+    Clock::time_point begin;
+public:
+    Timer() : begin(Clock::now()) {}
+    std::chrono::duration<double> elapsed() const { return Clock::now() - begin; }
+};
+static void print(const char* name, std::chrono::duration<double> time) {
+    std::printf("%s: %.7f s\n", name, time.count());
+}
+static double seconds() {
+    timespec t;
+    clock_gettime(CLOCK_MONOTONIC, &t);
+    return t.tv_sec + 1e-9 * t.tv_nsec;
+}
+__attribute__((noinline)) static int* touch(int time) {
+    static int calls;
+    usleep(time);
+    return ++calls, &calls;
+}
+int main() {
+"#;
+
+#[test]
+fn two_regions_alike_of_cpp_are_first_and_second() {
+    for body in CPP_TWICE {
+        let directory = Directory::new();
+        let path = directory.join("twice.cpp");
+        fs::write(&path, format!("{CPP_HEAD}{body}}}\n")).expect("it is written");
+        let Some(program) = compiled(&directory, &path, &[]) else {
+            return;
+        };
+        let (report, printed) = recorded(&directory, &[program.as_ref()], &[]);
+        assert_eq!(printed.len(), 2, "{body}");
+        agree(&report, &printed);
+        assert!(report.second.is_some(), "{body}");
+        one_pair_of_numbers(&report);
+    }
+}
+
 /// Helpers that read a clock for their callers.
 const CPP_HELPERS: &str = r#"#include <chrono>
 #include <cstdio>

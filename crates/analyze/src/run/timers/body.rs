@@ -2,7 +2,7 @@
 //!
 //! A program that does something twice without a loop repeats its text: `first = model(x)`,
 //! later `second = model(x)`. Texts are compared without comments, white space, string
-//! contents, the names of assigned variables, and digits at the end of names.
+//! contents, the names and types of assigned variables, and digits at the end of names.
 
 use std::collections::BTreeSet;
 use std::path::Path;
@@ -15,12 +15,44 @@ use super::source::expression;
 /// Extensions of files in which two slashes begin a comment.
 const WITH_SLASHES: [&str; 9] = ["c", "cc", "cpp", "cu", "cuh", "cxx", "h", "hh", "hpp"];
 
-/// Names that a statement assigns to.
+/// Names that a statement assigns to, after their type in C and C++: `auto`, `char*`,
+/// `std::vector<float>`. In Python, no word precedes an assigned name.
 static TARGETS: LazyLock<Regex> = LazyLock::new(|| {
     expression(
-        r"(?m)(?:^|;)\s*(?:(?:auto|const|double|float|int|long)\s+)*(NAME(?:\s*,\s*NAME)*)\s*(?::[^=\n]+)?=[^=]",
+        r"(?m)(^|[;{])([ \t]*)((?:[A-Za-z_][\w:]*(?:<[^=;(){}\n]*>)?(?:[ \t]*[*&]+[ \t]*|[ \t]+))*)(NAME(?:\s*,\s*NAME)*)(\s*(?::[^=\n]+)?=[^=])",
     )
 });
+/// A variable of C++ that a statement declares: `Timer timer;`, `Timer timer("first");`.
+static DECLARED: LazyLock<Regex> = LazyLock::new(|| {
+    expression(
+        r"(?m)(?:^|[;{}])[ \t]*(?:const[ \t]+)?([A-Za-z_][\w:]*)(?:<[^=;(){}\n]*>)?(?:[ \t]*[*&]+[ \t]*|[ \t]+)([A-Za-z_]\w*)[ \t]*(?:[({][^;\n]*[)}])?[ \t]*;",
+    )
+});
+/// Words of C++ and Python that are not the type of a variable.
+const NOT_TYPES: [&str; 22] = [
+    "and",
+    "assert",
+    "await",
+    "case",
+    "co_return",
+    "co_yield",
+    "del",
+    "delete",
+    "else",
+    "from",
+    "global",
+    "goto",
+    "import",
+    "lambda",
+    "new",
+    "nonlocal",
+    "not",
+    "or",
+    "raise",
+    "return",
+    "throw",
+    "yield",
+];
 static WORD: LazyLock<Regex> = LazyLock::new(|| expression(r"[A-Za-z_]\w*"));
 
 /// The normalized text between two lines (counted from 1). It includes both lines, and the
@@ -113,12 +145,18 @@ fn after_string<'a>(text: &'a str, quote: &str) -> &'a str {
 }
 
 pub(super) fn normalized(text: &str) -> String {
+    let declared = (DECLARED.captures_iter(text))
+        .filter(|found| (found.get(1)).is_none_or(|first| !NOT_TYPES.contains(&first.as_str())))
+        .filter_map(|found| found.get(2));
     let assigned: BTreeSet<&str> = (TARGETS.captures_iter(text))
-        .filter_map(|found| found.get(1))
+        .filter_map(|found| found.get(4))
+        .chain(declared)
         .flat_map(|names| names.as_str().split(','))
         .map(str::trim)
         .collect();
-    let renamed = WORD.replace_all(text, |found: &Captures| {
+    // A variable that is assigned again has no type.
+    let untyped = TARGETS.replace_all(text, "$1$2$4$5");
+    let renamed = WORD.replace_all(&untyped, |found: &Captures| {
         let name = found.get(0).map_or("", |name| name.as_str());
         match assigned.contains(name) {
             true => "_".to_owned(),
@@ -188,12 +226,44 @@ mod tests {
         assert_eq!(body("a.py", "x = a // b  # half", 1, 1).unwrap(), "_=a//b");
         assert_eq!(
             body("a.cu", "auto x = f(a); // half", 1, 1).unwrap(),
-            "auto_=f(a);"
+            "_=f(a);"
         );
         assert_eq!(
             body("a.py", "f('''a\nb''', \"\\\"\")", 1, 1).unwrap(),
             "f(\",\")"
         );
+    }
+
+    #[test]
+    fn declarations_of_cpp_are_assignments() {
+        let alike = |first: &str, second: &str| {
+            let of = |text: &str| body("a.cpp", text, 1, text.lines().count() as u32).unwrap();
+            of(first) == of(second)
+        };
+        let again = "t0 = C::now();\ntouch(n);\nt1 = C::now();";
+        for declared in [
+            "auto t0 = C::now();\ntouch(n);\nauto t1 = C::now();",
+            "const auto begin = C::now();\ntouch(n);\nconst auto end = C::now();",
+            "std::chrono::time_point<C> t0 = C::now();\ntouch(n);\nC::time_point t1 = C::now();",
+            "unsigned long long t0 = C::now();\ntouch(n);\nstruct point *t1 = C::now();",
+        ] {
+            assert!(alike(declared, again), "{declared}");
+        }
+        assert!(alike("char* a = touch(n);", "char *b = touch(n);"));
+        assert!(alike("torch::Tensor a = f(x);", "torch::Tensor b = f(x);"));
+        assert!(alike(
+            "std::vector<float> a = f(x);",
+            "std::map<int, char> b = f(x);"
+        ));
+        assert!(alike(
+            "Timer one;\nf(x);\nprint(one.elapsed());",
+            "Timer two;\nf(x);\nprint(two.elapsed());"
+        ));
+        assert!(alike("Timer one(\"a\"); f(x);", "Timer two(\"b\"); f(x);"));
+        assert!(!alike("Timer one;\nf(x);", "Timer two;\ng(x);"));
+        assert!(!alike("char* a = touch(n);", "char* a = other(n);"));
+        assert!(!alike("return a;", "return b;"));
+        assert!(!alike("throw f(x);", "throw g(x);"));
     }
 
     #[test]
