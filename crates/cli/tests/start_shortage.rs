@@ -19,11 +19,16 @@ fn a_full_disk_loses_no_start() {
     // In a separate mount namespace, which ends with its last process.
     let script = r#"
 set -e
-mount -t tmpfs -o size=400k,mode=700 tmpfs "$XDG_RUNTIME_DIR" || exit 77
-mount -t tmpfs -o size=400k,mode=700 tmpfs "$XDG_CACHE_HOME" || exit 77
+mount -t tmpfs -o size=1m,mode=700 tmpfs "$XDG_RUNTIME_DIR" || exit 77
+mount -t tmpfs -o size=1m,mode=700 tmpfs "$XDG_CACHE_HOME" || exit 77
 fill() { cat /dev/zero > "$1/fill" 2>/dev/null || true; }
 program() { code=0; "$@" code 3 || code=$?; echo "code $code"; }
-until_warm() { while ! "$@" code 3 2>&1 | grep -q 'started warm'; do :; done; }
+until_warm() {
+    for attempt in $(seq 500); do
+        if "$@" code 3 2>&1 | grep -q 'started warm'; then return; fi
+    done
+    echo never warm; df "$XDG_RUNTIME_DIR" "$XDG_CACHE_HOME"
+}
 
 fill "$XDG_RUNTIME_DIR"; fill "$XDG_CACHE_HOME"
 echo full; program "$@"; program "$@"
