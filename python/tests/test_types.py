@@ -6,7 +6,6 @@ import subprocess
 import sys
 from pathlib import Path
 
-import pytest
 
 import preheat
 
@@ -42,7 +41,6 @@ def test_type_checkers_do_not_see_the_lazy_names():
 
 
 def test_mypy_finds_mistakes(tmp_path):
-    pytest.importorskip("mypy")
     program = tmp_path / "program.py"
     program.write_text(PROGRAM)
     done = subprocess.run(
