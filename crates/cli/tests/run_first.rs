@@ -267,9 +267,10 @@ fn timers_agree_however_they_are_written() {
 }
 
 /// Programs that time the same work twice, without a loop.
-const TWICE: [(&str, &str); 1] = [(
-    "a function returns both readings, and the same names hold those of each call",
-    "\
+const TWICE: [(&str, &str); 4] = [
+    (
+        "a function returns both readings, and the same names hold those of each call",
+        "\
 def infer(seconds):
     start = time.time()
     time.sleep(seconds)
@@ -280,7 +281,41 @@ print(f'first: {e - s:.7f} s')
 s, e, _ = infer(wait[0])
 print(f'second: {e - s:.7f} s')
 ",
-)];
+    ),
+    (
+        "a list has each reading",
+        "\
+t = []
+t.append(time.perf_counter())
+time.sleep(0.02)
+t.append(time.perf_counter())
+time.sleep(0.02)
+t.append(time.perf_counter())
+for i, name in enumerate(['first', 'second']):
+    print(f'{name}: {t[i + 1] - t[i]:.7f} s')
+",
+    ),
+    (
+        "a list begins with a reading",
+        "\
+t = [time.monotonic()]
+time.sleep(0.02)
+t.append(time.monotonic())
+time.sleep(0.02)
+t.append(time.monotonic())
+print(f'first: {t[1] - t[0]:.7f} s')
+print(f'second: {t[2] - t[1]:.7f} s')
+",
+    ),
+    (
+        "a reading on a line ends one region and begins another",
+        "\
+a = time.time(); time.sleep(0.02); b = time.time(); time.sleep(0.02); c = time.time()
+print(f'first: {b - a:.7f} s')
+print(f'second: {c - b:.7f} s')
+",
+    ),
+];
 
 #[test]
 fn two_regions_alike_are_first_and_second_however_they_are_written() {
@@ -615,7 +650,16 @@ fn scopes_and_templates_of_cpp_belong_to_the_lines_that_use_them() {
 }
 
 /// The same work timed twice without a loop, in functions of one program each.
-const CPP_TWICE: [&str; 3] = [
+const CPP_TWICE: [&str; 4] = [
+    "    std::vector<Clock::time_point> marks;
+    marks.push_back(Clock::now());
+    touch(20000);
+    marks.push_back(Clock::now());
+    touch(20000);
+    marks.push_back(Clock::now());
+    for (int i = 1; i < 3; ++i)
+        print(i > 1 ? \"second\" : \"first\", marks[i] - marks[i - 1]);
+",
     "    auto begin = Clock::now();
     touch(20000);
     auto end = Clock::now();

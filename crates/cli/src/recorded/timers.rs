@@ -45,6 +45,7 @@ pub fn locate_timers(recording: &mut Recording, directory: &Path) {
             one_line: found.one_line,
             unlike: found.unlike,
             within: found.within,
+            chains: found.chains,
             returns: found.returns,
         });
     }

@@ -52,6 +52,10 @@ pub struct TimedFile {
     /// These lines, with a number for the text of each of their regions, in order.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub within: Vec<(u32, Vec<u32>)>,
+    /// Lines with a reading that ends one region and begins another: the regions, each with
+    /// the numbers of its two readings among those of the line.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub chains: Vec<(u32, Vec<(u32, u32)>)>,
     /// Lines that return a reading, so that the line of the caller counts.
     pub returns: Vec<u32>,
 }

@@ -28,6 +28,12 @@ static DECLARED: LazyLock<Regex> = LazyLock::new(|| {
         r"(?m)(?:^|[;{}])[ \t]*(?:const[ \t]+)?([A-Za-z_][\w:]*)(?:<[^=;(){}\n]*>)?(?:[ \t]*[*&]+[ \t]*|[ \t]+)([A-Za-z_]\w*)[ \t]*(?:[({][^;\n]*[)}])?[ \t]*;",
     )
 });
+/// `times.append(time())`, `times.push_back(now())`.
+static APPENDED: LazyLock<Regex> = LazyLock::new(|| {
+    expression(r"(?m)(^|;)([ \t]*)NAME\.(?:append|push_back|emplace_back)[ \t]*\(([\w.:]+\(\))\)")
+});
+/// `times = [time()]`.
+static LISTED: LazyLock<Regex> = LazyLock::new(|| expression(r"=[ \t]*\[([\w.:]+\(\))\]"));
 /// Words of C++ and Python that are not the type of a variable.
 const NOT_TYPES: [&str; 22] = [
     "and",
@@ -145,6 +151,9 @@ fn after_string<'a>(text: &'a str, quote: &str) -> &'a str {
 }
 
 pub(super) fn normalized(text: &str) -> String {
+    // A list holds a reading as a variable does.
+    let text = APPENDED.replace_all(text, "${1}${2}_ = $3");
+    let text = &*LISTED.replace_all(&text, "= $1");
     let declared = (DECLARED.captures_iter(text))
         .filter(|found| (found.get(1)).is_none_or(|first| !NOT_TYPES.contains(&first.as_str())))
         .filter_map(|found| found.get(2));
@@ -232,6 +241,15 @@ mod tests {
             body("a.py", "f('''a\nb''', \"\\\"\")", 1, 1).unwrap(),
             "f(\",\")"
         );
+    }
+
+    #[test]
+    fn a_list_holds_a_reading_as_a_variable_does() {
+        let source = "t = [time()]\nf(x)\nt.append(time())\nf(x)\nt.append(time())\ng(x)\n\
+                      t.append(time())\n";
+        assert!(alike(source, (1, 3), (3, 5)));
+        assert!(!alike(source, (1, 3), (5, 7)));
+        assert!(!alike("t.append(f(1))\nt.append(f(2))\n", (1, 1), (2, 2)));
     }
 
     #[test]

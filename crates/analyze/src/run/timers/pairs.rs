@@ -5,7 +5,7 @@
 //! source, readings are paired by their order: every other interval is a region, whichever
 //! half took longer.
 
-use std::collections::{BTreeMap, HashMap};
+use std::collections::{BTreeMap, BTreeSet, HashMap};
 
 use super::super::trace::{Clock, Process, Reading};
 use super::super::{TimedFile, Timers};
@@ -32,7 +32,10 @@ pub(super) fn pairs(
     let mut found = Vec::new();
     for sequence in sequences.values_mut() {
         sequence.sort_by_key(|reading| reading.time);
-        let mut pairing = Pairing::default();
+        let mut pairing = Pairing {
+            positions: positions(sequence, places),
+            ..Pairing::default()
+        };
         let mut unknown: Vec<&Reading> = Vec::new();
         let mut generated: Vec<&Reading> = Vec::new();
         for reading in sequence.iter() {
@@ -41,14 +44,15 @@ pub(super) fn pairs(
                 _ if frames[0].file == TIMEIT => generated.push(reading),
                 None => unknown.push(reading),
                 Some(file) => {
-                    let earlier = pairing.earlier(reading, frames, file);
+                    let position = places.position(reading);
+                    let earlier = pairing.earlier(reading, frames, file, position);
                     for (at, earlier) in earlier.into_iter().enumerate() {
                         let pair = (earlier, *reading);
                         let mut region = region(number, places, pair, true, at > 0);
                         if let Some(found) =
                             region.as_mut().filter(|_| is_unlike(timers, &frames[0]))
                         {
-                            found.key.from = places.within_line(earlier);
+                            found.key.from = places.within_line(earlier, reading);
                         }
                         found.extend(region);
                     }
@@ -140,6 +144,25 @@ fn without_instances(frames: &[Frame]) -> Vec<Frame> {
 #[derive(Default)]
 struct Pairing<'a> {
     last: HashMap<(String, u32), Vec<Beginning<'a>>>,
+    /// The positions of the readings on each line.
+    positions: HashMap<(&'a str, u32), BTreeSet<u64>>,
+    /// The readings of the current execution of each line with a chain, by call stack.
+    chains: Vec<(&'a [Frame], Vec<Option<&'a Reading>>)>,
+}
+
+/// The positions within each line at which clocks are read.
+fn positions<'a>(
+    readings: &[&'a Reading],
+    places: &'a Places,
+) -> HashMap<(&'a str, u32), BTreeSet<u64>> {
+    let mut positions: HashMap<(&str, u32), BTreeSet<u64>> = HashMap::new();
+    for reading in readings {
+        if let Some(frame) = places.of(reading).first() {
+            let line = positions.entry((&frame.file, frame.line)).or_default();
+            line.extend(places.position(reading));
+        }
+    }
+    positions
 }
 
 /// The last reading of a line with this call stack.
@@ -155,9 +178,17 @@ impl<'a> Pairing<'a> {
         reading: &'a Reading,
         frames: &'a [Frame],
         file: &TimedFile,
+        position: Option<u64>,
     ) -> Vec<&'a Reading> {
         let place = &frames[0];
-        if file.one_line.contains(&place.line) {
+        let chain = file.chains.iter().find(|(line, _)| *line == place.line);
+        if let Some((_, pairs)) = chain {
+            let earlier = self.in_chain(reading, frames, pairs, position);
+            if !earlier.is_empty() {
+                self.begin(reading, frames);
+                return earlier;
+            }
+        } else if file.one_line.contains(&place.line) {
             return self.on_one_line(reading, frames).into_iter().collect();
         }
         // For each variable, prefer a reading of the same call to one of the same function
@@ -188,12 +219,56 @@ impl<'a> Pairing<'a> {
             .collect();
         // Two variables may hold the same reading.
         earlier.dedup_by_key(|reading| reading.time);
-        let last = self.last.entry((place.file.clone(), place.line));
+        self.begin(reading, frames);
+        earlier
+    }
+
+    /// Remembers a reading that may begin a region.
+    fn begin(&mut self, reading: &'a Reading, frames: &'a [Frame]) {
+        let last = self.last.entry((frames[0].file.clone(), frames[0].line));
         let last = last.or_default();
         match last.iter_mut().find(|known| known.frames == frames) {
             Some(known) => known.reading = reading,
             None => last.push(Beginning { frames, reading }),
         }
+    }
+
+    /// The readings of the same line that are subtracted from this one, the last one first.
+    /// The position of a reading gives its number on the line; if that is unknown, the order
+    /// does.
+    fn in_chain(
+        &mut self,
+        reading: &'a Reading,
+        frames: &'a [Frame],
+        pairs: &[(u32, u32)],
+        position: Option<u64>,
+    ) -> Vec<&'a Reading> {
+        let count = pairs.iter().map(|(_, to)| *to as usize + 1).max();
+        let count = count.unwrap_or_default();
+        let positions = self.positions.get(&(&*frames[0].file, frames[0].line));
+        let number = (positions.zip(position))
+            .filter(|(positions, _)| positions.len() == count)
+            .map(|(positions, position)| positions.range(..position).count());
+        let at = match self.chains.iter().position(|(of, _)| *of == frames) {
+            Some(at) => at,
+            None => {
+                self.chains.push((frames, vec![None; count]));
+                self.chains.len() - 1
+            }
+        };
+        let read = &mut self.chains[at].1;
+        let first_free = || read.iter().position(Option::is_none).unwrap_or_default();
+        let number = number.unwrap_or_else(first_free);
+        // The first reading begins another execution of the line.
+        if number == 0 {
+            read.fill(None);
+        }
+        read[number] = Some(reading);
+        let ends = pairs.iter().filter(|(_, to)| *to as usize == number);
+        let mut earlier: Vec<&Reading> = ends
+            .filter_map(|(from, _)| *read.get(*from as usize)?)
+            .collect();
+        earlier.sort_by_key(|reading| std::cmp::Reverse(reading.time));
         earlier
     }
 
@@ -313,6 +388,34 @@ mod tests {
         let found = of_file(&readings, file);
         let all: Vec<_> = found.iter().map(lengths).collect();
         assert_eq!(all, [vec![20, 5]]);
+    }
+
+    #[test]
+    fn a_reading_on_a_line_may_end_a_region_and_begin_another() {
+        let place = |time, at: u32| (time, 0, format!("a.py\x003\0<module>\0@{at}"));
+        // The line is executed twice.
+        for positions in [[10, 20, 30], [7, 7, 7]] {
+            let [a, b, c] = positions;
+            let places = [
+                place(10, a),
+                place(30, b),
+                place(35, c),
+                place(100, a),
+                place(104, b),
+                place(107, c),
+            ];
+            let readings: Vec<(u64, u32, &str)> = (places.iter())
+                .map(|(time, thread, text)| (*time, *thread, &**text))
+                .collect();
+            let file = TimedFile {
+                one_line: vec![3],
+                chains: vec![(3, vec![(0, 1), (1, 2)])],
+                ..TimedFile::default()
+            };
+            let found = of_file(&readings, file);
+            let all: Vec<_> = found.iter().map(lengths).collect();
+            assert_eq!(all, [vec![20, 5, 4, 3]]);
+        }
     }
 
     #[test]

@@ -144,7 +144,8 @@ pub(in crate::run) fn regions(trace: &StartTrace, timers: &Timers) -> Regions {
         found.extend(pairs);
         found.extend(events(number, process, &places));
     }
-    found.sort_by_key(|found: &Found| found.execution.begin);
+    // Regions that begin with the same reading are in the order of their ends.
+    found.sort_by_key(|found: &Found| found.read);
     let mut keys: HashMap<Key, usize> = HashMap::new();
     // The end of the last execution of each region on each thread.
     let mut ends: HashMap<(usize, usize, usize), u64> = HashMap::new();
@@ -169,8 +170,8 @@ pub(in crate::run) fn regions(trace: &StartTrace, timers: &Timers) -> Regions {
         let last = ends.entry((at, execution.process, execution.thread));
         let last = last.or_insert(0);
         // The time since a begin that was already used is not another execution.
-        if execution.begin >= *last {
-            *last = execution.end;
+        if found.read[0] >= *last {
+            *last = found.read[1];
             regions.all[at].executions.push(execution);
         }
     }
@@ -257,14 +258,22 @@ impl Places {
         Places { by_text, positions }
     }
 
-    /// The location of a reading, with its position within the line if that is known.
-    pub(super) fn within_line(&self, reading: &Reading) -> Option<Frame> {
-        let frame = self.of(reading).first()?.clone();
-        let position = self.positions.get(&reading.place)?;
+    /// The location of a reading, with its position within the line and that of the reading
+    /// that ends the region, if they are known.
+    pub(super) fn within_line(&self, from: &Reading, to: &Reading) -> Option<Frame> {
+        let frame = self.of(from).first()?.clone();
+        let [from, to] = [from, to].map(|reading| self.positions.get(&reading.place));
         Some(Frame {
-            function: format!("{}{position}", frame.function),
+            function: format!("{}{}{}", frame.function, from?, to?),
             ..frame
         })
+    }
+
+    /// The position of a reading within its line: an offset or an address.
+    pub(super) fn position(&self, reading: &Reading) -> Option<u64> {
+        let text = self.positions.get(&reading.place)?;
+        let digits = text.get(1..)?.split(|c: char| !c.is_ascii_digit()).next()?;
+        digits.parse().ok()
     }
 
     pub(super) fn of(&self, reading: &Reading) -> &[Frame] {

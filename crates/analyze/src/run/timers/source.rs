@@ -26,6 +26,9 @@ pub struct SourceTimers {
     pub unlike: Vec<u32>,
     /// These lines, with a number for the text of each of their regions, in order.
     pub within: Vec<(u32, Vec<u32>)>,
+    /// Lines with a reading that ends one region and begins another: the regions, each with
+    /// the numbers of its two readings among those of the line.
+    pub chains: Vec<(u32, Vec<(u32, u32)>)>,
     /// Lines that return a reading.
     pub returns: Vec<u32>,
 }
@@ -65,6 +68,16 @@ static HEADER: LazyLock<Regex> = LazyLock::new(|| {
 });
 /// The first line of a Python function.
 static FUNCTION: LazyLock<Regex> = LazyLock::new(|| expression(r"^\s*(?:async\s+)?def\b"));
+/// The first line of a C++ function.
+static CPP_FUNCTION: LazyLock<Regex> =
+    LazyLock::new(|| expression(r"^\s*[\w:<>,*&~\[\] ]+\(.*\)[\w\s]*\{?"));
+/// Statements that look like the first line of a C++ function.
+static CONTROL: LazyLock<Regex> = LazyLock::new(|| {
+    expression(r"^\s*\}?\s*(?:if|else|elif|switch|with|try|except|catch|finally|case|match)\b")
+});
+static LOOP: LazyLock<Regex> = LazyLock::new(|| expression(r"^\s*(?:async\s+)?(?:for|while|do)\b"));
+/// `std::vector<time_point> times`, without a value.
+static VECTOR: LazyLock<Regex> = LazyLock::new(|| expression(r"^\s*[\w:]+<.*>\s+(NAME)\s*$"));
 /// `Timer() : begin(steady_clock::now()) {}`, `time_point begin(steady_clock::now())`.
 static INITIALIZED: LazyLock<Regex> =
     LazyLock::new(|| expression(r"[:,\s](NAME)\s*[({]\s*[\w:.]+\(\)\s*[)}]"));
@@ -111,13 +124,14 @@ pub fn timers_in(source: &str, lines: &[u32]) -> SourceTimers {
             found.subtracted(&later, &earlier);
         }
     }
-    found.close();
+    found.close(&texts);
     found.returned_together(&texts);
     found.returned_soon(&texts);
     let unlike = found.unlike(&texts);
     SourceTimers {
         unlike: unlike.iter().map(|(line, _)| *line).collect(),
         within: unlike,
+        chains: found.chains(),
         differences: found.differences.keys().copied().collect(),
         variables: found.differences.into_values().collect(),
         one_line: found.one_line.into_iter().collect(),
@@ -361,7 +375,16 @@ impl Found {
         }
     }
 
-    fn close(&mut self) {
+    fn close(&mut self, texts: &[&str]) {
+        let mut appended: BTreeMap<String, BTreeSet<Site>> = BTreeMap::new();
+        for (site, list, arguments) in &self.passed {
+            let is_reading = arguments
+                .iter()
+                .all(|name| self.readings_of(name).is_none());
+            if let Some(list) = list.as_ref().filter(|_| is_reading) {
+                appended.entry(list.clone()).or_default().insert(*site);
+            }
+        }
         for (to, name) in std::mem::take(&mut self.closing) {
             self.ends(to, &name);
         }
@@ -371,9 +394,11 @@ impl Found {
             match list {
                 // The differences of neighbouring elements are regions.
                 Some(list) if earlier.is_empty() => {
-                    self.ends(to, &list);
-                    let number = self.number(&list);
-                    self.differences.insert((to.line, to.line), number);
+                    let first = self.readings_of(&list).cloned().unwrap_or_default();
+                    let others = appended.get(&list).cloned().unwrap_or_default();
+                    let elements: BTreeSet<Site> = first.into_iter().chain(others).collect();
+                    let elements = before_in_list(texts, &list, &elements, to);
+                    self.follows(to, &elements, &list);
                 }
                 _ => {
                     for name in earlier {
@@ -466,6 +491,34 @@ impl Found {
         variables.get(variable).or_else(|| variables.get(whole))
     }
 
+    /// Pairs a reading with the one before it in a list. Which one that is depends on the
+    /// order at run time, unless both are on the same line.
+    fn follows(&mut self, to: Site, elements: &BTreeSet<Site>, list: &str) {
+        let before = elements.range(..to).next_back();
+        if let Some(from) = before.filter(|from| from.line == to.line) {
+            self.one_line.insert(to.line);
+            let within = self.within.entry(to.line).or_default();
+            within.insert((from.statement, to.statement));
+            return;
+        }
+        let number = self.number(list);
+        for from in elements {
+            self.differences.insert((from.line, to.line), number);
+        }
+    }
+
+    /// The lines with a reading that belongs to two regions.
+    fn chains(&self) -> Vec<(u32, Vec<(u32, u32)>)> {
+        let numbered = |(line, within): (&u32, &BTreeSet<(usize, usize)>)| {
+            let ends = within.iter().flat_map(|(from, to)| [*from, *to]);
+            let readings: Vec<usize> = ends.collect::<BTreeSet<usize>>().into_iter().collect();
+            let number = |statement: usize| readings.partition_point(|one| *one < statement) as u32;
+            let pairs = within.iter().map(|(from, to)| (number(*from), number(*to)));
+            (readings.len() < 2 * within.len()).then(|| (*line, pairs.collect()))
+        };
+        self.within.iter().filter_map(numbered).collect()
+    }
+
     fn number(&mut self, variable: &str) -> u32 {
         let known = self.numbers.iter().position(|name| name == variable);
         let number = known.unwrap_or_else(|| {
@@ -521,9 +574,91 @@ impl Found {
     }
 }
 
+fn indentation(text: &str) -> usize {
+    text.len() - text.trim_start().len()
+}
+
+/// The blocks around a line.
+struct Blocks {
+    /// The line of its function; 0 outside of all functions.
+    function: u32,
+    /// The lines of the loops around it in that function, the innermost first.
+    loops: Vec<u32>,
+}
+
+/// Finds the blocks around a line by indentation.
+fn blocks(texts: &[&str], line: u32) -> Blocks {
+    let mut loops = Vec::new();
+    let mut inner = usize::MAX;
+    for at in (1..=line).rev() {
+        let text = texts.get(at as usize - 1).copied().unwrap_or_default();
+        if text.trim().is_empty() || indentation(text) >= inner {
+            continue;
+        }
+        inner = indentation(text);
+        match text.trim() {
+            // The line before begins the block.
+            "{" => inner += 1,
+            _ if LOOP.is_match(text) => loops.push(at),
+            _ if FUNCTION.is_match(text) || CPP_FUNCTION.is_match(text) => {
+                let is_control = CONTROL.is_match(text);
+                if !is_control {
+                    return Blocks {
+                        function: at,
+                        loops,
+                    };
+                }
+            }
+            _ => {}
+        }
+    }
+    Blocks { function: 0, loops }
+}
+
+/// The elements of a list that may precede the one that `to` appends: those of the same list
+/// object. A list that is made in a function has the readings of one call.
+fn before_in_list(
+    texts: &[&str],
+    list: &str,
+    elements: &BTreeSet<Site>,
+    to: Site,
+) -> BTreeSet<Site> {
+    let around = blocks(texts, to.line);
+    let is_made = |line: u32| {
+        let text = texts.get(line as usize - 1).copied().unwrap_or_default();
+        let is_it = |names: Captures| variable(&names, 1) == list;
+        let mut statements = statements(text).into_iter();
+        text.contains(list)
+            && blocks(texts, line).function == around.function
+            && statements.any(|one| {
+                ASSIGNED.captures(one).is_some_and(is_it) || VECTOR.captures(one).is_some_and(is_it)
+            })
+    };
+    let made = (1..=to.line).rev().find(|line| is_made(*line));
+    if made.is_none() && around.function > 0 {
+        // The list of an object or of the whole program.
+        return elements.clone();
+    }
+    let made = made.unwrap_or(0);
+    // The outermost loop that does not make the list anew.
+    let outermost = around.loops.into_iter().rfind(|line| *line > made);
+    let in_loop = |site: &Site| {
+        outermost.is_some_and(|head| {
+            let outer = texts
+                .get(head as usize - 1)
+                .map_or(0, |text| indentation(text));
+            let mut inside = texts.iter().take(site.line as usize).skip(head as usize);
+            let is_inner = |text: &&str| text.trim().is_empty() || indentation(text) > outer;
+            site.line == head || inside.all(|text| is_inner(&text))
+        })
+    };
+    (elements.iter().copied())
+        .filter(|site| site.line >= made && (*site < to || in_loop(site)))
+        .collect()
+}
+
 /// Returns true if no function begins or ends between two lines.
 fn is_in_same_function(texts: &[&str], from: u32, to: u32) -> bool {
-    let indentation = |text: &str| text.len() - text.trim_start().len();
     let text = |line: u32| texts.get(line as usize - 1).copied().unwrap_or_default();
     let inner = indentation(text(from)).min(indentation(text(to)));
     let ends = |text: &str| {
@@ -656,6 +791,60 @@ mod tests {
             found("for x in y:\n  times.append(time())\n").differences,
             [(2, 2)]
         );
+    }
+
+    #[test]
+    fn readings_appended_on_several_lines_follow_each_other() {
+        let appends = "t.append(time())\nf()\nt.append(time())\nf()\nt.append(time())\n";
+        let of = |source: &str| {
+            let marked = source
+                .lines()
+                .zip(1..)
+                .filter(|(text, _)| text.contains("time()"));
+            let lines: Vec<u32> = marked.map(|(_, line)| line).collect();
+            timers_in(source, &lines)
+        };
+        let all = [(2, 4), (2, 6), (4, 6)];
+        let found = of(&format!("t = []\n{appends}"));
+        assert_eq!(found.differences, all);
+        assert!(
+            found
+                .variables
+                .iter()
+                .all(|number| *number == found.variables[0])
+        );
+        // The list begins with a reading.
+        let found = of("t = [time()]\nf()\nt.append(time())\nf()\nt.append(time())\n");
+        assert_eq!(found.differences, [(1, 3), (1, 5), (3, 5)]);
+        // Each call and each iteration has its own list.
+        let indented = format!("    {}\n", appends.trim_end().replace('\n', "\n    "));
+        let source = format!("def f():\n    t = []\n{indented}f()\nf()\n");
+        assert_eq!(of(&source).differences, [(3, 5), (3, 7), (5, 7)]);
+        let source = format!("for i in x:\n    t = []\n{indented}");
+        assert_eq!(of(&source).differences, [(3, 5), (3, 7), (5, 7)]);
+        let source = format!("{appends}t = []\n{appends}");
+        assert!(!of(&source).differences.contains(&(5, 7)));
+        // A list of the program, which a function appends to.
+        let found = of("t = []\ndef mark():\n    t.append(time())\nmark()\nmark()\n");
+        assert_eq!(found.differences, [(3, 3)]);
+        let source = "int main() {\n  std::vector<Point> t;\n  t.push_back(now());\n  f();\n  \
+                      t.push_back(now());\n  f();\n  t.push_back(now());\n";
+        let found = timers_in(source, &[3, 5, 7]);
+        assert_eq!(found.differences, [(3, 5), (3, 7), (5, 7)]);
+    }
+
+    #[test]
+    fn a_reading_on_a_line_may_belong_to_two_regions() {
+        let source = "a = time(); f(x); b = time(); f(x); c = time()\nprint(b - a, c - b)\n";
+        let found = timers_in(source, &[1]);
+        assert_eq!(found.chains, [(1, vec![(0, 1), (1, 2)])]);
+        assert!(found.unlike.is_empty());
+        let source = "t = [time()]; f(x); t.append(time()); f(x); t.append(time())\n";
+        let found = timers_in(source, &[1]);
+        assert_eq!(found.chains, [(1, vec![(0, 1), (1, 2)])]);
+        let source = "a = time(); f(x); b = time(); c = time(); f(x); d = time()\n\
+                      print(b - a, d - c)\n";
+        assert!(timers_in(source, &[1]).chains.is_empty());
     }
 
     #[test]
