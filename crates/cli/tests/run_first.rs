@@ -650,7 +650,10 @@ fn scopes_and_templates_of_cpp_belong_to_the_lines_that_use_them() {
 }
 
 /// The same work timed twice without a loop, in functions of one program each.
-const CPP_TWICE: [&str; 4] = [
+const CPP_TWICE: [&str; 5] = [
+    "    { Watch watch; touch(20000); print(\"first\", watch.elapsed()); }
+    { Watch watch; touch(20000); print(\"second\", watch.elapsed()); }
+",
     "    std::vector<Clock::time_point> marks;
     marks.push_back(Clock::now());
     touch(20000);
@@ -700,6 +703,8 @@ public:
     Timer() : begin(Clock::now()) {}
     std::chrono::duration<double> elapsed() const { return Clock::now() - begin; }
 };
+struct Watch { Clock::time_point begin = Clock::now();
+    std::chrono::duration<double> elapsed() const { return Clock::now() - begin; } };
 static void print(const char* name, std::chrono::duration<double> time) {
     std::printf("%s: %.7f s\n", name, time.count());
 }

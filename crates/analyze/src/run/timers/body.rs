@@ -3,8 +3,9 @@
 //! A program that does something twice without a loop repeats its text: `first = model(x)`,
 //! later `second = model(x)`. Texts are compared without comments, white space, string
 //! contents, the names and types of assigned variables, and digits at the end of names.
+//! Variables that the program makes in the same way are the same: `a = load(1)`, `b = load(1)`.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 use std::sync::LazyLock;
 
@@ -94,7 +95,57 @@ pub fn body(file: &str, source: &str, from: u32, to: u32) -> Option<String> {
         0 => text,
         count => without_strings(&lines[from..=end + count].join("\n"), slashes),
     };
-    Some(normalized(&text))
+    Some(normalized(&with_values(&text, source, slashes)))
+}
+
+/// A variable that a line makes with a call: `a = load(1)`.
+static MADE: LazyLock<Regex> = LazyLock::new(|| {
+    expression(
+        r"(?m)^[ \t]*(?:[A-Za-z_][\w:]*(?:<[^=;(){}\n]*>)?(?:[ \t]*[*&]+[ \t]*|[ \t]+))*([A-Za-z_]\w*)[ \t]*=[ \t]*([^=\n][^\n]*\))[ \t]*;?[ \t]*$",
+    )
+});
+
+/// Replaces variables that were assigned only once, with the same text as another one, by
+/// that text.
+fn with_values(text: &str, source: &str, slashes: bool) -> String {
+    /// Longer sources are not searched.
+    const LONGEST_SOURCE: usize = 256 << 10;
+    if source.len() > LONGEST_SOURCE {
+        return text.to_owned();
+    }
+    let names = |text: &str| -> Vec<String> {
+        let targets = TARGETS.captures_iter(text).filter_map(|found| {
+            let names = found.get(4)?.as_str().split(',');
+            Some(names.map(|name| name.trim().to_owned()).collect::<Vec<_>>())
+        });
+        targets.flatten().collect()
+    };
+    let plain = without_strings(source, slashes);
+    let mut counts: BTreeMap<String, usize> = BTreeMap::new();
+    for name in names(&plain) {
+        *counts.entry(name).or_default() += 1;
+    }
+    let assigned_here = names(text);
+    let is_input = |name: &str| {
+        counts.get(name) == Some(&1) && !assigned_here.iter().any(|assigned| assigned == name)
+    };
+    let values: BTreeMap<&str, &str> = (MADE.captures_iter(&plain))
+        .filter_map(|found| Some((found.get(1)?.as_str(), found.get(2)?.as_str())))
+        .filter(|(name, _)| counts.get(*name) == Some(&1))
+        .collect();
+    let is_shared = |value: &str| values.values().filter(|other| **other == value).count() > 1;
+    WORD.replace_all(text, |found: &Captures| {
+        let (name, at) = found
+            .get(0)
+            .map_or(("", 0), |name| (name.as_str(), name.start()));
+        let is_attribute = text[..at].ends_with(['.', '>']);
+        let value = values.get(name).filter(|_| is_input(name) && !is_attribute);
+        match value.filter(|value| is_shared(value)) {
+            Some(value) => format!("({value})"),
+            None => name.to_owned(),
+        }
+    })
+    .into_owned()
 }
 
 /// The maximum number of lines for which brackets may stay open.
@@ -241,6 +292,20 @@ mod tests {
             body("a.py", "f('''a\nb''', \"\\\"\")", 1, 1).unwrap(),
             "f(\",\")"
         );
+    }
+
+    #[test]
+    fn inputs_that_are_made_in_the_same_way_do_not_matter() {
+        let source = "a = load(9)\nm = multiply(a)\nb = load(9)  # again\nm = multiply(b)\n";
+        assert!(alike(source, (2, 2), (4, 4)));
+        let source = "a = load(9)\nm = multiply(a)\nb = load(10)\nm = multiply(b)\n";
+        assert!(!alike(source, (2, 2), (4, 4)));
+        // One of them is assigned again.
+        let source = "a = load(9)\nf(a)\nb = load(9)\nb = g(b)\nf(b)\n";
+        assert!(!alike(source, (2, 2), (5, 5)));
+        // Attributes with the names of such variables.
+        let source = "a = load(9)\nb = load(9)\nx.a(1)\nx.b(1)\n";
+        assert!(!alike(source, (3, 3), (4, 4)));
     }
 
     #[test]

@@ -326,6 +326,38 @@ mod tests {
     }
 
     #[test]
+    fn regions_with_the_same_begin_are_in_the_order_of_their_ends() {
+        let place = |line: u32| format!("a.py\0{line}\0<module>");
+        let [a, b, c] = [1, 2, 3].map(place);
+        let mut trace = trace(&[(100, 0, &*a), (110, 0, &*b), (120, 0, &*c)]);
+        // The last reading was recorded sooner after it was made than the first one.
+        trace.processes[0].readings[2].value += 5;
+        let file = TimedFile {
+            differences: vec![(1, 2), (1, 3)],
+            ..TimedFile::default()
+        };
+        let found = regions(&trace, &timers(file)).all;
+        let ends: Vec<u32> = found.iter().map(|region| region.ends().line).collect();
+        assert_eq!(ends, [2, 3]);
+    }
+
+    #[test]
+    fn neighbours_that_overlap_by_a_late_recording_are_both_executions() {
+        let place = |line: u32| format!("a.py\0{line}\0<module>");
+        let (a, b) = (place(1), place(3));
+        let readings = [(0, 0, &*a), (100, 0, &*b), (200, 0, &*b)];
+        let mut trace = trace(&readings);
+        trace.processes[0].readings[2].value += 5;
+        let file = TimedFile {
+            differences: vec![(1, 3), (3, 3)],
+            ..TimedFile::default()
+        };
+        let found = regions(&trace, &timers(file)).all;
+        let counts: Vec<usize> = found.iter().map(|one| one.executions.len()).collect();
+        assert_eq!(counts, [2]);
+    }
+
+    #[test]
     fn threads_share_a_region() {
         let (from, to) = ("a.py\x003\0f", "a.py\x005\0f");
         let readings = [(0, 0, from), (2, 1, from), (50, 0, to), (102, 1, to)];

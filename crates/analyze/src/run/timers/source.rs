@@ -107,7 +107,7 @@ pub fn timers_in(source: &str, lines: &[u32]) -> SourceTimers {
         let from = index.and_then(|index| texts.get(index..));
         if let Some([text, rest @ ..]) = from {
             match CLASS.is_match(text) {
-                true => found.class(line, rest),
+                true => found.class(line, text, rest),
                 false => found.line(line, text),
             }
         }
@@ -288,19 +288,22 @@ impl Found {
     }
 
     /// Adds a class that reads a clock in the initializer of a field.
-    fn class(&mut self, line: u32, fields: &[&str]) {
+    fn class(&mut self, line: u32, head: &str, fields: &[&str]) {
         let site = Site { line, statement: 0 };
         let mut depth = 0;
-        for text in fields {
+        let in_head = head.split_once('{').map_or("", |(_, fields)| fields);
+        for text in [in_head].iter().chain(fields) {
             let before = depth;
             depth += text.matches('{').count() as i32 - text.matches('}').count() as i32;
             if depth < 0 {
                 break;
             }
             // Deeper are functions, which have lines of their own.
-            let is_field = (before, depth) == (0, 0) && ASSIGNED.is_match(text);
-            if is_field && may_read(text) {
-                self.reading(site, text);
+            if (before, depth) == (0, 0) {
+                let is_field = |text: &&str| ASSIGNED.is_match(text) && may_read(text);
+                for field in statements(text).into_iter().filter(is_field) {
+                    self.reading(site, field);
+                }
             }
         }
     }
@@ -648,8 +651,8 @@ fn before_in_list(
                 .get(head as usize - 1)
                 .map_or(0, |text| indentation(text));
             let mut inside = texts.iter().take(site.line as usize).skip(head as usize);
-            let is_inner = |text: &&str| text.trim().is_empty() || indentation(text) > outer;
-            site.line == head || inside.all(|text| is_inner(&text))
+            let is_inner = |text: &str| text.trim().is_empty() || indentation(text) > outer;
+            site.line == head || inside.all(|text| is_inner(text))
         })
     };
     (elements.iter().copied())
@@ -767,6 +770,11 @@ mod tests {
                       return duration<double>(end - start).count();\n  }\n};\n";
         let found = timers_in(source, &[1, 4]);
         assert_eq!((found.returns, found.differences), (vec![], vec![(1, 4)]));
+        // The fields begin on the same line.
+        let source = "struct Timer { int n = 0; Clock::time_point start = Clock::now();\n  \
+                      double elapsed() { return seconds(Clock::now() - start); } };\n";
+        let found = timers_in(source, &[1, 2]);
+        assert_eq!((found.returns, found.differences), (vec![], vec![(1, 2)]));
     }
 
     #[test]
