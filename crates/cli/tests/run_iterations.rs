@@ -155,6 +155,104 @@ fn calls_of_two_models_are_not_a_first_and_a_second() {
 }
 
 #[test]
+fn threads_that_repeat_one_after_the_other_have_a_first_and_a_second() {
+    let script = |job: &str| {
+        format!(
+            "import threading, torch
+x = torch.ones(2, 8)
+m = torch.nn.Linear(8, 8)
+o = torch.optim.SGD(m.parameters(), 0.1)
+both = threading.Barrier(2)
+def call():
+    m(x)
+def step():
+    m(x).sum().backward(); o.step()
+def follow(job):
+    for _ in range(2):
+        t = threading.Thread(target=job); t.start(); t.join()
+def together():
+    # Each call waits for the other one in a hook of the model.
+    m.register_forward_pre_hook(lambda *_: both.wait(60) and None)
+    all = [threading.Thread(target=call) for _ in range(2)]
+    [t.start() for t in all]; [t.join() for t in all]
+{job}
+"
+        )
+    };
+    for python in support::pythons_with_torch() {
+        let of = |job: &str| recorded(&python, &script(job), &["--starts", "1"]);
+        for (job, iteration) in [
+            ("follow(call)", "calls of Linear"),
+            ("follow(step)", "steps of SGD"),
+        ] {
+            let report = of(job);
+            assert_eq!(report.iteration, iteration);
+            assert_eq!(report.starts[0].iterations.len(), 2);
+            assert!(report.second.is_some() && report.first_to_second.is_some());
+            assert!(report.other_threads.is_empty());
+        }
+        // Two at once are not a first and a second, but a repetition.
+        let report = of("together()");
+        assert_eq!(report.iteration, "calls of Linear");
+        assert_eq!(
+            (report.starts[0].iterations.len(), report.second),
+            (1, None)
+        );
+        assert_eq!(report.other_threads.len(), 1);
+    }
+}
+
+#[test]
+fn steps_and_timed_regions_around_calls_are_the_iterations() {
+    let program = |each: &str, after: &str| {
+        format!(
+            "import time, torch
+from torch import nn
+x = torch.ones(2, 8)
+m, d = nn.Linear(8, 8), nn.Linear(8, 8)
+o = torch.optim.SGD(m.parameters(), 0.1)
+p = torch.optim.SGD(d.parameters(), 0.1)
+for _ in range(2):
+{each}
+{after}"
+        )
+    };
+    let timed = |work: &str| format!("    t = time.time()\n{work}\n    print(time.time() - t)");
+    let accumulate = "    for _ in range(4): m(x).sum().backward()\n    o.step()";
+    let gan = "    f = m(x)
+    d(f.detach()).mean().backward(); p.step()
+    d(f).mean().backward(); o.step()";
+    let infer = "    for _ in range(4): m(x)";
+    for python in support::pythons_with_torch() {
+        let of = |each: &str, after: &str| {
+            let report = recorded(&python, &program(each, after), &["--starts", "1"]);
+            (report.iteration, report.starts[0].iterations.len())
+        };
+        assert_eq!(of(accumulate, ""), ("steps of SGD".to_owned(), 2));
+        let (iteration, count) = of(&timed(accumulate), "");
+        assert!(
+            iteration.starts_with("steps of SGD, as timed at"),
+            "{iteration}"
+        );
+        assert_eq!(count, 2);
+        let (iteration, count) = of(&timed(gan), "");
+        let gan_steps = "steps of SGD #2, as timed at";
+        assert!(iteration.starts_with(gan_steps), "{iteration}");
+        assert_eq!(count, 2);
+        let (iteration, count) = of(&timed(infer), "");
+        assert!(iteration.ends_with(", timed by the program"), "{iteration}");
+        assert_eq!(count, 2);
+        // Most calls are elsewhere.
+        let later = "for _ in range(100): m(x)\n";
+        assert_eq!(of(accumulate, later), ("calls of Linear".to_owned(), 108));
+        assert_eq!(of(&timed(infer), later).1, 108);
+        // Many calls in each region have a steady state.
+        let epochs = "    for _ in range(40): m(x)";
+        assert_eq!(of(&timed(epochs), ""), ("calls of Linear".to_owned(), 80));
+    }
+}
+
+#[test]
 fn a_first_step_without_a_begin_is_not_compared() {
     let work = "loss = ((x @ w) ** 2).sum(); loss.backward(); o.step(); o.zero_grad()";
     let script = |body: &str| {

@@ -21,6 +21,8 @@ const LAST_IN_DETAIL: usize = 8;
 pub(super) struct Examined {
     pub thread: Option<(usize, usize)>,
     pub iterations: Vec<(u64, u64)>,
+    /// The threads of the iterations, if there are several; otherwise empty.
+    pub threads: Vec<usize>,
     /// The number of iterations before truncation to [`MOST_ITERATIONS`].
     pub iterations_in_all: usize,
     /// Durations in seconds, without the overhead of recording in detail.
@@ -70,6 +72,7 @@ pub(super) fn examine(
     let durations: Vec<f64> = (iterations.iter())
         .map(|(begin, end)| seconds(end - begin))
         .collect();
+    let threads = found.map_or(Vec::new(), |found| found.threads.clone());
     let detailed = detailed(trace, thread, &iterations);
     let detail_cost = detail::cost(&durations, &detailed);
     let durations = detail::without(detail_cost, durations, &detailed);
@@ -93,6 +96,7 @@ pub(super) fn examine(
         &Request {
             thread,
             iterations: &iterations,
+            threads: &threads,
             later: &later,
         },
     );
@@ -113,6 +117,7 @@ pub(super) fn examine(
         thread,
         iterations_in_all: all.len(),
         iterations,
+        threads,
         durations,
         detail_cost,
         summary,

@@ -31,7 +31,8 @@ pub(super) fn steady(examined: &Examined, start: &Seen) -> Steady {
     };
     let request = Request {
         thread: examined.thread,
-        iterations: &[typical],
+        iterations: &[examined.iterations[typical]],
+        threads: examined.threads.get(typical..=typical).unwrap_or(&[]),
         later: &[],
     };
     let partition = partition(start.trace, start.facts, &request);
@@ -42,14 +43,15 @@ pub(super) fn steady(examined: &Examined, start: &Seen) -> Steady {
     found
 }
 
-/// The detailed steady iteration with the median duration.
-fn typical(examined: &Examined, start: &Seen) -> Option<(u64, u64)> {
+/// The number of the detailed steady iteration with the median duration.
+fn typical(examined: &Examined, start: &Seen) -> Option<usize> {
     let detailed = detailed(start.trace, examined.thread, &examined.iterations);
     let steady = steady_ones(&detailed, examined.summary.as_ref());
-    let mut steady: Vec<(u64, u64)> = (steady.iter().take(AMONG))
-        .map(|at| examined.iterations[*at])
-        .collect();
-    steady.sort_by_key(|(begin, end)| end - begin);
+    let mut steady: Vec<usize> = steady.into_iter().take(AMONG).collect();
+    steady.sort_by_key(|at| {
+        let (begin, end) = examined.iterations[*at];
+        end - begin
+    });
     steady.get(steady.len() / 2).copied()
 }
 

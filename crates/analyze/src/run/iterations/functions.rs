@@ -14,34 +14,49 @@ use super::{Found, Rule, Seen, apply, earliest};
 /// The share of another rule's iterations that must lie within calls of a function.
 const CONTAINED: f64 = 0.9;
 
-/// The outermost function with enough calls; at the same level, the one with the most total
-/// time.
+/// The calls of functions by level and name: their number and total time.
+type Levels<'a> = HashMap<(usize, &'a str), (usize, u64)>;
+
+/// The outermost function with enough calls in a thread, or else in a process; at the same
+/// level, the one with the most total time.
 pub(super) fn propose(start: &Seen, what: What, least: usize) -> Option<String> {
-    // Level, inverted total time, and the name, which breaks ties.
-    let mut best: Option<(usize, u64, &str)> = None;
-    for facts in start.facts {
+    let threads = start.facts.iter().flat_map(|facts| {
+        let threads = 0..facts.process.threads.len();
+        threads.map(|thread| levels(facts, thread, what))
+    });
+    let processes = start.facts.iter().map(|facts| {
+        let mut all = Levels::new();
         for thread in 0..facts.process.threads.len() {
-            for ((level, name), (count, total)) in levels(facts, thread, what) {
-                let better = best.is_none_or(|(other, longest, other_name)| {
-                    (level, u64::MAX - total, name) < (other, u64::MAX - longest, other_name)
-                });
-                if count >= least && better {
-                    best = Some((level, total, name));
-                }
+            for (function, (count, total)) in levels(facts, thread, what) {
+                let sum = all.entry(function).or_default();
+                *sum = (sum.0 + count, sum.1 + total);
             }
         }
+        all
+    });
+    outermost(threads, least)
+        .or_else(|| outermost(processes, least))
+        .map(str::to_owned)
+}
+
+fn outermost<'a>(groups: impl Iterator<Item = Levels<'a>>, least: usize) -> Option<&'a str> {
+    // Level, inverted total time, and the name, which breaks ties.
+    let mut best: Option<(usize, u64, &str)> = None;
+    for ((level, name), (count, total)) in groups.flatten() {
+        let better = best.is_none_or(|(other, longest, other_name)| {
+            (level, u64::MAX - total, name) < (other, u64::MAX - longest, other_name)
+        });
+        if count >= least && better {
+            best = Some((level, total, name));
+        }
     }
-    best.map(|(_, _, name)| name.to_owned())
+    best.map(|(_, _, name)| name)
 }
 
 /// The number of calls and total time of each function, by the number of enclosing calls.
 /// Recursive calls are part of the outer call.
-fn levels<'a>(
-    facts: &Facts<'a>,
-    thread: usize,
-    what: What,
-) -> HashMap<(usize, &'a str), (usize, u64)> {
-    let mut counts: HashMap<(usize, &str), (usize, u64)> = HashMap::new();
+fn levels<'a>(facts: &Facts<'a>, thread: usize, what: What) -> Levels<'a> {
+    let mut counts = Levels::new();
     let mut open: Vec<(u64, &str)> = Vec::new();
     for span in of(facts, thread, what) {
         // Concurrent tasks of one thread end in any order.
@@ -71,8 +86,10 @@ pub(super) fn find_named(start: &Seen, function: &str) -> Option<Found> {
         calls(facts, thread, What::Named, function)
     })?;
     let facts = &start.facts[found.process];
-    let all = of(facts, found.thread, What::Named).filter(|span| name(facts, span) == function);
-    found.concurrent = all.count() - found.iterations.len();
+    let threads = found.all_threads().into_iter();
+    let all = (threads.flat_map(|thread| of(facts, thread, What::Named)))
+        .filter(|span| name(facts, span) == function);
+    found.concurrent = all.count().saturating_sub(found.iterations.len());
     Some(found)
 }
 
@@ -130,7 +147,8 @@ pub(super) fn outermost_first(rules: &mut [Rule], starts: &[Seen]) {
     }
 }
 
-fn contains(outer: &Found, inner: &Found) -> bool {
+/// Returns true if most iterations of `inner` end within iterations of `outer`.
+pub(super) fn contains(outer: &Found, inner: &Found) -> bool {
     let within = |iteration: &&(u64, u64)| {
         let before = (outer.iterations).partition_point(|call| call.0 < iteration.1);
         // A step begins where the previous one ended, so only its end counts.

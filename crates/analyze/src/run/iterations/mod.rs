@@ -75,6 +75,8 @@ enum Accepted {
     Any,
     /// Calls of different models, which are listed and not compared.
     Different,
+    /// Repetitions that threads or processes run at the same time, once each.
+    Concurrent,
 }
 
 impl Accepted {
@@ -86,7 +88,7 @@ impl Accepted {
                 !calls && *rule != Rule::Models
             }
             Accepted::Whole => matches!(rule, Rule::Keras(What::Predict | What::Evaluate)),
-            Accepted::Any => *rule != Rule::Models,
+            Accepted::Any | Accepted::Concurrent => *rule != Rule::Models,
             Accepted::Different => *rule == Rule::Models,
         }
     }
@@ -99,6 +101,9 @@ pub(super) struct Found {
     pub thread: usize,
     /// Begin and end of each; in order and disjoint.
     pub iterations: Vec<(u64, u64)>,
+    /// The thread of each iteration, if several threads run them one after the other; otherwise
+    /// empty.
+    pub threads: Vec<usize>,
     /// Launches per iteration, if they were counted.
     pub period: usize,
     /// A description of the begins; empty if the rule implies it.
@@ -110,6 +115,22 @@ pub(super) struct Found {
     pub others: Vec<Other>,
     /// Iterations that are left out because they begin during another one of the thread.
     pub concurrent: usize,
+}
+
+impl Found {
+    /// The thread that runs an iteration.
+    pub fn thread_of(&self, iteration: usize) -> usize {
+        *self.threads.get(iteration).unwrap_or(&self.thread)
+    }
+
+    /// All threads that run the iterations.
+    fn all_threads(&self) -> Vec<usize> {
+        let mut all = self.threads.clone();
+        all.push(self.thread);
+        all.sort_unstable();
+        all.dedup();
+        all
+    }
 }
 
 /// Another thread that iterates.
@@ -154,8 +175,9 @@ type Attempt = (IterationsBy, usize, Accepted);
 /// The attempts of `auto`: iterations named by the program, even if rare; repetitions, most
 /// specific first; pairs; regions that the program times once; calls of different models. A
 /// model that is called twice is often called within a timed region, such as a backward pass
-/// without an optimizer. Two predictions take precedence over their steps.
-const AUTO: [Attempt; 14] = [
+/// without an optimizer. Two predictions take precedence over their steps. Steps and timed
+/// regions around calls take precedence over the calls ([`enclosing`]).
+const AUTO: [Attempt; 15] = [
     (IterationsBy::Python, TWICE, Accepted::Named),
     (IterationsBy::Python, 1, Accepted::Named),
     (IterationsBy::Nvtx, LEAST, Accepted::Any),
@@ -170,6 +192,7 @@ const AUTO: [Attempt; 14] = [
     (IterationsBy::Kernels, TWICE, Accepted::Any),
     (IterationsBy::Timers, 1, Accepted::Any),
     (IterationsBy::Python, TWICE, Accepted::Different),
+    (IterationsBy::Python, 1, Accepted::Concurrent),
 ];
 
 /// Decides on a rule according to the setting, and applies it to all starts.
@@ -198,33 +221,18 @@ pub(super) fn decide(setting: &str, starts: &[Seen]) -> Decision {
         }
         rules.retain(|rule| accepted.accepts(rule));
         for rule in rules {
-            let found: Vec<Option<Found>> = (starts.iter())
-                .map(|start| apply(&rule, start).filter(|found| !found.iterations.is_empty()))
-                .collect();
-            let enough = |at: &usize| {
-                (found[*at].as_ref()).is_some_and(|found| found.iterations.len() >= least)
-            };
-            let voters = voters(by, starts);
-            let most = voters.iter().filter(|at| enough(at)).count() * 2 > voters.len().max(1);
-            if most || (least == 1 && found.iter().any(Option::is_some)) {
-                let numbered = match &rule {
-                    Rule::Optimizer(name) => python::has_siblings(starts, name),
-                    _ => false,
-                };
-                let timed = match &rule {
-                    Rule::Timers(keys) => timers::names(starts, keys),
-                    _ => Vec::new(),
-                };
-                let decision = Decision {
-                    by,
-                    rule: Some(rule),
-                    numbered,
-                    timed,
-                    times: None,
-                    found,
-                };
+            let mut found = find_all(&rule, starts);
+            if accepted == Accepted::Concurrent {
+                for found in &mut found {
+                    *found = found.take().filter(|found| !found.others.is_empty());
+                }
+            }
+            if in_most(&found, by, least, starts)
+                || (least == 1 && found.iter().any(Option::is_some))
+            {
+                let decision = Decision::new(by, rule, found, starts);
                 return match attempts == AUTO {
-                    true => as_timed(decision, starts),
+                    true => as_timed(enclosing(decision, starts), starts),
                     false => decision,
                 };
             }
@@ -238,6 +246,61 @@ pub(super) fn decide(setting: &str, starts: &[Seen]) -> Decision {
         times: None,
         found: vec![None; starts.len()],
     }
+}
+
+/// The iterations that a rule finds in each start; none if they are empty.
+fn find_all(rule: &Rule, starts: &[Seen]) -> Vec<Option<Found>> {
+    let found = starts.iter().map(|start| apply(rule, start));
+    found
+        .map(|found| found.filter(|found| !found.iterations.is_empty()))
+        .collect()
+}
+
+/// Returns true if most starts have at least `least` iterations.
+fn in_most(found: &[Option<Found>], by: IterationsBy, least: usize, starts: &[Seen]) -> bool {
+    let enough =
+        |at: &&usize| (found[**at].as_ref()).is_some_and(|found| found.iterations.len() >= least);
+    let voters = voters(by, starts);
+    voters.iter().filter(enough).count() * 2 > voters.len().max(1)
+}
+
+/// Replaces calls by what the program repeats around them: two steps of an optimizer that
+/// accumulates gradients, or regions that it times around a few calls each.
+fn enclosing(decision: Decision, starts: &[Seen]) -> Decision {
+    let calls = matches!(
+        decision.rule,
+        Some(Rule::Model(_) | Rule::Function(_) | Rule::Compiled(_))
+    );
+    if !calls {
+        return decision;
+    }
+    let around = |outer: &[Option<Found>]| {
+        let mut both = (outer.iter().zip(&decision.found)).filter(|(_, inner)| inner.is_some());
+        both.all(|(outer, inner)| {
+            let both = outer.as_ref().zip(inner.as_ref());
+            both.is_some_and(|(outer, inner)| {
+                outer.iterations.len() < inner.iterations.len() && functions::contains(outer, inner)
+            })
+        })
+    };
+    let rules = candidates(IterationsBy::Python, None, (TWICE, Accepted::Steps), starts);
+    let steps = rules
+        .into_iter()
+        .filter(|rule| matches!(rule, Rule::Optimizer(_)));
+    let regions = (starts.iter().zip(&decision.found))
+        .filter_map(|(start, found)| timers::enclosing(start, found.as_ref()?));
+    let regions = regions.map(Rule::Timers).take(1);
+    for rule in steps.chain(regions) {
+        let by = match rule {
+            Rule::Timers(_) => IterationsBy::Timers,
+            _ => IterationsBy::Python,
+        };
+        let found = find_all(&rule, starts);
+        if in_most(&found, by, TWICE, starts) && around(&found) {
+            return Decision::new(by, rule, found, starts);
+        }
+    }
+    decision
 }
 
 /// Replaces a few iterations detected in Python by the regions with which the program times
@@ -374,6 +437,25 @@ fn make_disjoint(iterations: &mut Vec<(u64, u64)>) {
 }
 
 impl Decision {
+    fn new(by: IterationsBy, rule: Rule, found: Vec<Option<Found>>, starts: &[Seen]) -> Decision {
+        let numbered = match &rule {
+            Rule::Optimizer(name) => python::has_siblings(starts, name),
+            _ => false,
+        };
+        let timed = match &rule {
+            Rule::Timers(keys) => timers::names(starts, keys),
+            _ => Vec::new(),
+        };
+        Decision {
+            by,
+            rule: Some(rule),
+            numbered,
+            timed,
+            times: None,
+            found,
+        }
+    }
+
     /// The unit that an iteration is.
     pub(super) fn unit(&self) -> Option<IterationUnit> {
         self.rule.as_ref().map(|rule| match rule {
@@ -522,7 +604,12 @@ fn earliest(
 
 /// Selects the one whose first iteration ends first, and lists the others in it.
 fn earliest_of(mut all: Vec<Found>) -> Option<Found> {
-    let most = all.iter().map(|found| found.iterations.len()).max()?;
+    let mut most = all.iter().map(|found| found.iterations.len()).max()?;
+    if let Some(joined) = joined(&all).filter(|joined| most < LEAST.min(joined.iterations.len())) {
+        most = joined.iterations.len();
+        all.retain(|found| found.process != joined.process);
+        all.push(joined);
+    }
     all.retain(|found| {
         let count = found.iterations.len();
         count >= most.min(LEAST) && count as f64 > ASIDE * most as f64
@@ -540,6 +627,33 @@ fn earliest_of(mut all: Vec<Found>) -> Option<Found> {
         })
         .collect();
     Some(found)
+}
+
+/// The iterations that several threads of a process run one after the other, such as a thread
+/// for each request. Those that begin during another one are left out.
+fn joined(all: &[Found]) -> Option<Found> {
+    let first = |found: &&Found| found.iterations.first().map(|first| first.1);
+    let earliest = (all.iter().filter(|found| !found.iterations.is_empty())).min_by_key(first)?;
+    let mut each: Vec<((u64, u64), usize)> = (all.iter())
+        .filter(|found| found.process == earliest.process)
+        .flat_map(|found| found.iterations.iter().map(|times| (*times, found.thread)))
+        .collect();
+    each.sort_unstable();
+    let mut last = 0;
+    each.retain(|((begin, end), _)| {
+        let is = *begin >= last && begin < end;
+        if is {
+            last = *end;
+        }
+        is
+    });
+    Some(Found {
+        process: earliest.process,
+        thread: each.first()?.1,
+        iterations: each.iter().map(|(times, _)| *times).collect(),
+        threads: each.iter().map(|(_, thread)| *thread).collect(),
+        ..Found::default()
+    })
 }
 
 /// The process and thread with the highest `count`; the earliest of equals.
@@ -586,9 +700,35 @@ mod tests {
             .collect();
         assert_eq!(others, [(0, 60, 55)]);
         assert_eq!(earliest_of(Vec::new()), None);
-        // One iteration each.
-        let one = earliest_of(vec![found(0, 1, 9), found(1, 1, 3)]);
-        assert_eq!(one.map(|found| found.thread), Some(1));
+        // One iteration each, at the same time.
+        let one = earliest_of(vec![found(0, 1, 5), found(1, 1, 3)]).expect("one of them");
+        assert_eq!((one.thread, one.iterations.len()), (1, 1));
+        assert_eq!((one.threads.len(), one.others.len()), (0, 1));
+    }
+
+    #[test]
+    fn threads_that_follow_each_other_share_the_iterations() {
+        let found = |process: usize, thread: usize, iterations: &[(u64, u64)]| Found {
+            process,
+            thread,
+            iterations: iterations.to_vec(),
+            ..Found::default()
+        };
+        let all = vec![
+            found(0, 2, &[(20, 25)]),
+            found(0, 1, &[(10, 15), (30, 35)]),
+            // It overlaps another one.
+            found(0, 3, &[(33, 36)]),
+            found(1, 0, &[(12, 18)]),
+        ];
+        let joined = earliest_of(all).expect("they follow each other");
+        assert_eq!(joined.iterations, [(10, 15), (20, 25), (30, 35)]);
+        assert_eq!((joined.thread, &joined.threads[..]), (1, &[1, 2, 1][..]));
+        assert_eq!(joined.all_threads(), [1, 2]);
+        // Three iterations of one thread are enough.
+        let loops = [(20, 25), (30, 35), (40, 45)];
+        let alone = earliest_of(vec![found(0, 1, &[(10, 15)]), found(0, 2, &loops)]);
+        assert_eq!(alone.map(|found| found.iterations.len()), Some(3));
     }
 
     #[test]

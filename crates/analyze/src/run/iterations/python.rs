@@ -55,13 +55,31 @@ pub(super) fn propose(start: &Seen, least: usize) -> Vec<Rule> {
     rules
 }
 
-/// The most frequent name of spans of a type within a thread.
+/// The most frequent name of spans of a type within a thread; if no thread has enough,
+/// within a process.
 fn most_frequent(start: &Seen, what: What, least: usize) -> Option<String> {
+    let of_thread = |facts: &Facts| {
+        let threads = 0..facts.process.threads.len();
+        threads.map(|thread| vec![thread]).collect()
+    };
+    let of_process = |facts: &Facts| vec![(0..facts.process.threads.len()).collect()];
+    most_frequent_in(start, what, least, of_thread)
+        .or_else(|| most_frequent_in(start, what, least, of_process))
+        .map(str::to_owned)
+}
+
+/// The most frequent name within a group of threads.
+fn most_frequent_in<'a>(
+    start: &Seen<'a>,
+    what: What,
+    least: usize,
+    groups: impl Fn(&Facts) -> Vec<Vec<usize>>,
+) -> Option<&'a str> {
     let mut best: Option<(usize, &str)> = None;
     for facts in start.facts {
-        for thread in 0..facts.process.threads.len() {
+        for group in groups(facts) {
             let mut counts: HashMap<&str, usize> = HashMap::new();
-            for span in of(facts, thread, what) {
+            for span in group.iter().flat_map(|thread| of(facts, *thread, what)) {
                 *counts.entry(name(facts, span)).or_insert(0) += 1;
             }
             for (name, count) in counts {
@@ -73,10 +91,10 @@ fn most_frequent(start: &Seen, what: What, least: usize) -> Option<String> {
             }
         }
     }
-    best.map(|(_, name)| name.to_owned())
+    best.map(|(_, name)| name)
 }
 
-/// The steps of an optimizer in a thread: their number, and the times of the first ones.
+/// The steps of an optimizer: their number, and the times of the first ones.
 #[derive(Clone, Copy)]
 struct Steps<'a> {
     name: &'a str,
@@ -85,14 +103,23 @@ struct Steps<'a> {
     second: u64,
 }
 
-/// The optimizer whose steps end iterations, in the thread with the most steps.
+/// The optimizer whose steps end iterations, in the thread with the most steps; if it has too
+/// few, in its process.
 fn optimizer(start: &Seen, least: usize) -> Option<String> {
     let (process, thread) = most(start, |facts, thread| {
         facts.count(thread, What::OptimizerStep) as usize
     })?;
     let facts = &start.facts[process];
+    let all: Vec<usize> = (0..facts.process.threads.len()).collect();
+    let found = optimizer_of(facts, &[thread], least);
+    let found = found.or_else(|| optimizer_of(facts, &all, least));
+    found.map(str::to_owned)
+}
+
+/// The optimizer whose steps in these threads end iterations.
+fn optimizer_of<'a>(facts: &Facts<'a>, threads: &[usize], least: usize) -> Option<&'a str> {
     let mut all: Vec<Steps> = Vec::new();
-    for span in of(facts, thread, What::OptimizerStep) {
+    for span in in_threads(facts, threads, What::OptimizerStep) {
         let name = name(facts, span);
         match all.iter_mut().find(|steps| steps.name == name) {
             Some(steps) => {
@@ -108,7 +135,7 @@ fn optimizer(start: &Seen, least: usize) -> Option<String> {
         }
     }
     all.retain(|steps| steps.count >= least);
-    ends_rounds(&all).map(str::to_owned)
+    ends_rounds(&all)
 }
 
 /// The optimizer with the most steps, among several in the order of their first steps. If
@@ -158,6 +185,16 @@ fn of<'a>(facts: &Facts<'a>, thread: usize, what: What) -> impl Iterator<Item = 
     spans.iter().filter(move |span| span.what == what)
 }
 
+/// The spans of a type in some threads, by their begin.
+fn in_threads<'a>(facts: &Facts<'a>, threads: &[usize], what: What) -> Vec<&'a Span> {
+    let spans = threads.iter().flat_map(|thread| of(facts, *thread, what));
+    let mut spans: Vec<&Span> = spans.collect();
+    if threads.len() > 1 {
+        spans.sort_by_key(|span| span.begin);
+    }
+    spans
+}
+
 /// Steps of an optimizer: each iteration ends with a step and begins where the previous one
 /// ended, so that work between steps is included.
 pub(super) fn steps(start: &Seen, optimizer: &str) -> Option<Found> {
@@ -167,18 +204,18 @@ pub(super) fn steps(start: &Seen, optimizer: &str) -> Option<Found> {
         steps.map(|step| (step.begin, step.end)).collect()
     };
     let mut found = earliest(start, named)?;
-    let (facts, thread) = (&start.facts[found.process], found.thread);
+    let (facts, threads) = (&start.facts[found.process], found.all_threads());
     let steps = std::mem::take(&mut found.iterations);
-    let calls: Vec<u64> = (of(facts, thread, What::ModelCall))
+    let calls: Vec<u64> = (in_threads(facts, &threads, What::ModelCall).into_iter())
         .map(|call| call.begin)
         .collect();
     let mut iterations = Vec::with_capacity(steps.len());
-    let others: Vec<u64> = (of(facts, thread, What::OptimizerStep))
+    let others: Vec<u64> = (in_threads(facts, &threads, What::OptimizerStep).into_iter())
         .map(|step| step.end)
         .collect();
     let is_iter = |fetch: &&Span| name(facts, fetch) == ITER;
     let times = |fetch: &Span| (fetch.begin, fetch.end);
-    let all = || of(facts, thread, What::DataFetch);
+    let all = || in_threads(facts, &threads, What::DataFetch).into_iter();
     let fetches: Vec<(u64, u64)> = all().filter(|fetch| !is_iter(fetch)).map(times).collect();
     let iters: Vec<(u64, u64)> = all().filter(is_iter).map(times).collect();
     let called = first_begin(&steps, &calls, &others);
@@ -299,16 +336,17 @@ pub(super) fn calls(start: &Seen, model: &str) -> Option<Found> {
     calls_that(start, |name| name == model)
 }
 
-/// Calls of the models with these names, each until the last device synchronization of its thread before the
-/// next call: a call returns before the device is done.
+/// Calls of the models with these names, each until the last device synchronization of its
+/// thread before the next call: a call returns before the device is done.
 fn calls_that(start: &Seen, is: impl Fn(&str) -> bool) -> Option<Found> {
-    let mut found = earliest(start, |facts, thread| {
-        let calls = of(facts, thread, What::ModelCall);
-        let calls = calls.filter(|call| is(name(facts, call)));
-        calls.map(|call| (call.begin, call.end)).collect()
-    })?;
-    let (facts, thread) = (&start.facts[found.process], found.thread);
+    earliest(start, |facts, thread| calls_in(facts, thread, &is))
+}
+
+fn calls_in(facts: &Facts, thread: usize, is: impl Fn(&str) -> bool) -> Vec<(u64, u64)> {
     let mut iterations: Vec<(u64, u64)> = Vec::new();
+    if facts.count(thread, What::ModelCall) == 0 {
+        return iterations;
+    }
     let mut waited = false;
     for span in &facts.process.threads[thread].spans {
         if span.what == What::ModelCall && is(name(facts, span)) {
@@ -327,8 +365,7 @@ fn calls_that(start: &Seen, is: impl Fn(&str) -> bool) -> Option<Found> {
         let last = iterations.len() - 1;
         trim_last(facts, thread, &mut iterations, last);
     }
-    found.iterations = iterations;
-    Some(found)
+    iterations
 }
 
 /// Ends the last iteration at the first synchronization after its call.

@@ -2,19 +2,30 @@
 
 use super::super::timers::{Execution, Key, Region, name};
 use super::super::trace::Clock;
-use super::{Found, Seen, earliest_of};
+use super::{FEW, Found, Seen, TWICE, earliest_of};
 
 /// The regions of a start with at least `least` executions, which are iterations. If there
 /// are several, those with the most total time, or the first one if a single execution is
 /// enough. Readings paired by order alone count only if there are no others, and regions of
 /// different lines with the same code only if `across_lines` is set.
 pub(super) fn propose(start: &Seen, least: usize, across_lines: bool) -> Vec<Key> {
-    let often = |known: bool| {
-        let all = start.regions.all.iter();
-        all.filter(move |region| region.known == known && region.on_first_thread().count() >= least)
+    let often = |known: bool| -> Vec<&Region> {
+        let known = || (start.regions.all.iter()).filter(move |region| region.known == known);
+        let on_a_thread = known().filter(|region| region.on_first_thread().count() >= least);
+        let on_a_thread: Vec<&Region> = on_a_thread.collect();
+        match on_a_thread.is_empty() {
+            // Perhaps threads run them one after the other.
+            true => known()
+                .filter(|region| region.executions.len() >= least)
+                .collect(),
+            false => on_a_thread,
+        }
     };
     if least <= 1 {
-        let first = often(true).next().or_else(|| often(false).next());
+        let first = often(true)
+            .first()
+            .copied()
+            .or_else(|| often(false).first().copied());
         return first.map(|region| region.key.clone()).into_iter().collect();
     }
     let longest = |groups: Vec<Vec<&Region>>| -> Option<Vec<Key>> {
@@ -22,12 +33,19 @@ pub(super) fn propose(start: &Seen, least: usize, across_lines: bool) -> Vec<Key
         let group = (groups.into_iter()).max_by(|a, b| total(a).total_cmp(&total(b)))?;
         Some(group.iter().map(|region| region.key.clone()).collect())
     };
-    let mut known: Vec<Vec<&Region>> = often(true).map(|region| vec![region]).collect();
+    let mut known: Vec<Vec<&Region>> = often(true).into_iter().map(|region| vec![region]).collect();
     if across_lines {
         known.extend(alike(start, least));
     }
     longest(known)
-        .or_else(|| longest(often(false).map(|region| vec![region]).collect()))
+        .or_else(|| {
+            longest(
+                often(false)
+                    .into_iter()
+                    .map(|region| vec![region])
+                    .collect(),
+            )
+        })
         .unwrap_or_default()
 }
 
@@ -36,6 +54,30 @@ fn alike<'a>(start: &Seen<'a>, least: usize) -> Vec<Vec<&'a Region>> {
     let mut groups = start.regions.alike();
     groups.retain(|group| group.len() >= least.max(2));
     groups
+}
+
+/// The repeated region with the most total time that the program times around a few of the
+/// calls that were found. Clocks that do not measure wall time are skipped.
+pub(super) fn enclosing(start: &Seen, found: &Found) -> Option<Vec<Key>> {
+    let repeated = (start.regions.all.iter()).filter(|region| region.executions.len() >= TWICE);
+    let groups = repeated.map(|region| vec![region]);
+    let groups = groups.chain(alike(start, TWICE));
+    let few = |execution: &Execution| {
+        let inside = |call: &&(u64, u64)| execution.begin <= call.0 && call.1 <= execution.end;
+        (1..FEW).contains(&found.iterations.iter().filter(inside).count())
+    };
+    let matches = |group: &Vec<&Region>| {
+        let mut executions = group.iter().flat_map(|region| &region.executions);
+        group.iter().all(|region| is_wall(region)) && executions.all(few)
+    };
+    let sum = |group: &Vec<&Region>| group.iter().map(|region| total(region)).sum::<f64>();
+    let longest = (groups.filter(matches)).max_by(|a, b| sum(a).total_cmp(&sum(b)))?;
+    Some(longest.iter().map(|region| region.key.clone()).collect())
+}
+
+/// Returns true if a region is known to be timed with a clock of wall time.
+fn is_wall(region: &Region) -> bool {
+    region.known && !region.key.clock.is_cpu_time() && region.key.clock != Clock::CudaEvent
 }
 
 /// The regions with which the program times exactly the iterations that were found: each
@@ -53,14 +95,12 @@ pub(super) fn around(start: &Seen, found: &Found) -> Option<Vec<Key>> {
             .flat_map(|region| region.executions.iter().copied()))
         .collect();
         executions.sort_by_key(|one| one.begin);
-        let wall = |region: &&Region| {
-            region.known && !region.key.clock.is_cpu_time() && region.key.clock != Clock::CudaEvent
+        let same_thread = |(at, one): (usize, &Execution)| {
+            (one.process, one.thread) == (found.process, found.thread_of(at))
         };
-        let same_thread =
-            |one: &Execution| (one.process, one.thread) == (found.process, found.thread);
-        group.iter().all(wall)
+        group.iter().all(|region| is_wall(region))
             && executions.len() == found.iterations.len()
-            && executions.iter().all(same_thread)
+            && executions.iter().enumerate().all(same_thread)
             && executions.iter().zip(&found.iterations).all(contains)
     };
     let sum = |group: &Vec<&Region>| group.iter().map(|region| total(region)).sum::<f64>();

@@ -32,7 +32,7 @@ use super::trace::StartTrace;
 use children::Children;
 use names::Names;
 use others::{Others, plain};
-use phases::phases;
+use phases::{Phase, phases};
 use sampled::ByThread;
 use sink::Sink;
 use sweep::Sweep;
@@ -43,6 +43,8 @@ pub(super) struct Request<'a> {
     pub thread: Option<(usize, usize)>,
     /// The iterations; in order and disjoint.
     pub iterations: &'a [(u64, u64)],
+    /// The threads of the iterations, if there are several; otherwise empty.
+    pub threads: &'a [usize],
     /// The indices of iterations after the first that are also summed, in order.
     pub later: &'a [usize],
 }
@@ -73,7 +75,10 @@ pub(super) fn partition(trace: &StartTrace, facts: &[Facts], request: &Request) 
     let mut catalogue = Catalogue::new(facts);
     let until = sink.until();
     let phases = match request.thread {
-        Some((process, thread)) => phases(trace, process, thread, until),
+        Some((process, thread)) if request.threads.is_empty() => {
+            phases(trace, process, thread, until)
+        }
+        Some((process, _)) => phases_of_each(trace, process, request, until),
         None => Vec::new(),
     };
     let mut on_path: Vec<usize> = phases.iter().map(|phase| phase.process).collect();
@@ -105,4 +110,25 @@ pub(super) fn partition(trace: &StartTrace, facts: &[Facts], request: &Request) 
         sampled: sink.sampled,
         catalogue,
     }
+}
+
+/// The phases of iterations in several threads: up to the end of each iteration, the path follows
+/// its thread.
+fn phases_of_each(trace: &StartTrace, process: usize, request: &Request, until: u64) -> Vec<Phase> {
+    let mut all: Vec<Phase> = Vec::new();
+    for (thread, (_, end)) in request.threads.iter().zip(request.iterations) {
+        let now = all.last().map_or(0, |phase| phase.to);
+        let to = (*end).min(until);
+        match now {
+            0 => all = phases(trace, process, *thread, to),
+            from if from < to => all.push(Phase {
+                process,
+                thread: *thread,
+                from,
+                to,
+            }),
+            _ => {}
+        }
+    }
+    all
 }

@@ -228,6 +228,7 @@ pub(super) fn causes(
         &Request {
             thread: Some(thread),
             iterations: windows,
+            threads: &[],
             later: &later,
         },
     );
