@@ -649,6 +649,72 @@ fn a_region_that_both_time_stands_for_iterations_that_differ() {
 }
 
 #[test]
+fn steady_work_is_compared_only_with_steady_work() {
+    let nothing = Behind::default();
+    let (mut base, mut new) = reports(10, 0.01, 25);
+    // The same time: two iterations against three, which settle.
+    for report in [&mut base, &mut new] {
+        for start in &mut report.starts {
+            start.causes.retain(|part| part.cause != Cause::SteadyWork);
+        }
+    }
+    plant(&mut base, Cause::OwnCpu, 0.2);
+    plant(&mut new, Cause::SteadyWork, 0.2);
+    for (iteration, why) in [
+        (
+            base.iteration.clone(),
+            "only one side has enough iterations",
+        ),
+        ("calls of Linear".to_owned(), "not comparable"),
+    ] {
+        if iteration != base.iteration {
+            new.unit = Some(IterationUnit::ModelCall);
+        }
+        new.iteration = iteration;
+        let report = compared((&base, &nothing), (&new, &nothing));
+        let has = |cause| report.causes.iter().any(|change| change.cause == cause);
+        assert!(!has(Cause::SteadyWork) && has(Cause::OwnCpu));
+        let changed = |verdict| matches!(verdict, Verdict::Slower | Verdict::Faster);
+        let mut changes = report.causes.iter().filter(|of| changed(of.verdict));
+        assert!(changes.next().is_none(), "{:?}", report.causes);
+        let note = "steady work is counted as the program's own CPU time";
+        let note = report.notes.iter().find(|other| other.starts_with(note));
+        assert!(note.unwrap().contains(why), "{note:?}");
+    }
+    // Both separate it.
+    plant(&mut base, Cause::SteadyWork, 0.1);
+    new.unit = base.unit;
+    let report = compared((&base, &nothing), (&new, &nothing));
+    let mut causes = report.causes.iter();
+    assert!(causes.any(|change| change.cause == Cause::SteadyWork));
+}
+
+#[test]
+fn a_region_stands_for_iterations_that_differ_though_it_is_none() {
+    let nothing = Behind::default();
+    let (mut base, mut new) = reports(10, 0.01, 26);
+    base.unit = Some(IterationUnit::ModelCall);
+    // The longest of those that both repeat.
+    for report in [&mut base, &mut new] {
+        let mut regions = vec![
+            region(report, 10, 0.9, 1),
+            region(report, 17, 0.1, 2),
+            region(report, 30, 0.2, 3),
+        ];
+        regions[1].count = 2;
+        regions[2].count = 2;
+        regions[0].count = 1;
+        report.regions = regions;
+    }
+    let report = compared((&base, &nothing), (&new, &nothing));
+    let firsts = report.quantities.iter().filter(|of| of.id.id() == "first");
+    let names: Vec<&str> = firsts.map(|first| first.name.as_str()).collect();
+    assert_eq!(names, ["train.py:30–36"]);
+    let note = "in place of the first iteration";
+    assert!(report.notes.iter().any(|other| other.contains(note)));
+}
+
+#[test]
 fn a_few_iterations_settle_in_all_starts_or_in_none() {
     let (base, mut new) = reports(10, 0.01, 24);
     let nothing = Behind::default();

@@ -263,7 +263,9 @@ fn item_words(cause: &CauseChange) -> String {
 /// The cause of a change of the first iteration: among its excess over a steady one, and
 /// the steady one itself.
 fn of_first(story: &Story, by: f64) -> Option<Cause> {
-    let (base, new) = story.excess?;
+    // With a steady state on one side only, the excesses are over different things.
+    let (base, new) =
+        (story.excess).filter(|(base, new)| base.steady.is_some() == new.steady.is_some())?;
     let seconds = |report: &RunReport, cause: Cause| -> f64 {
         let parts = (report.first_excess.iter()).filter(|part| part.cause == cause);
         let beyond: f64 = parts.map(|part| part.seconds).sum();

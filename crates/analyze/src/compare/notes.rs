@@ -3,7 +3,7 @@
 use preheat_model::Machine;
 
 use super::alike::are_alike;
-use super::regions::iterating_pairs;
+use super::regions::in_place_of_first;
 use super::runs::RunInput;
 use super::starts::Counted;
 use super::words::count;
@@ -93,6 +93,15 @@ pub(super) fn regions([base, new]: &[Vec<String>; 2]) -> Option<String> {
     (!sides.is_empty()).then(|| sides.join("; "))
 }
 
+/// A note on steady work that cannot be compared.
+pub(super) fn steady_work(alike: bool) -> String {
+    let why = match alike {
+        true => "only one side has enough iterations to separate it",
+        false => "the iterations are not comparable",
+    };
+    format!("steady work is counted as the program's own CPU time: {why}")
+}
+
 /// A note on gated quantities that were not measured, if any.
 pub(super) fn unjudged(of: &[Compared]) -> Option<String> {
     let ids: Vec<&str> = of.iter().map(|of| of.id()).collect();
@@ -145,15 +154,15 @@ pub(super) fn of_sides(base: &Side, new: &Side) -> Vec<String> {
 fn iterations(base: &RunReport, new: &RunReport) -> Option<String> {
     let (of_base, of_new) = (&base.iteration, &new.iteration);
     if !are_alike(base, new) {
-        let instead = match iterating_pairs(base, new).is_empty() {
-            true => "define iterations with --iterations",
-            false => {
-                "the first execution of the timed region that both have is compared in place of \
-                 the first iteration"
+        let instead = match in_place_of_first(base, new) {
+            None => "; define iterations with --iterations",
+            Some(_) => {
+                ", and the first execution of the timed region that both have is compared in \
+                 place of the first iteration"
             }
         };
         return Some(format!(
-            "iterations differ between the sides: {of_base} against {of_new}; they are not comparable, and {instead}"
+            "iterations differ between the sides: {of_base} against {of_new}; they are not comparable{instead}"
         ));
     }
     let by_lines = base.first_begin.is_some() && new.first_begin.is_some();

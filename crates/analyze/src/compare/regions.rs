@@ -13,16 +13,15 @@ use super::measure::{By, Samples};
 use super::starts::Counted;
 use crate::run::{RegionReport, RunReport};
 
-/// The regions that both sides have. If the iterations of the sides are not `alike`, but
-/// regions on one of them, the first such region stands for the first iteration.
+/// The regions that both sides have. If the iterations of the sides are not `alike`, one of the
+/// regions stands for the first iteration ([`in_place_of_first`]).
 pub(super) fn regions(
     (base, of_base): (&RunReport, &Counted),
     (new, of_new): (&RunReport, &Counted),
     alike: bool,
 ) -> Vec<Samples> {
     let pairs = pairs(&timed(base), &timed(new));
-    let iterates = |(was, is): &(&RegionReport, &RegionReport)| was.iterates || is.iterates;
-    let first = (pairs.iter().position(iterates)).filter(|_| !alike);
+    let first = best(&pairs).filter(|_| !alike);
     let samples = pairs
         .into_iter()
         .enumerate()
@@ -57,6 +56,32 @@ fn name(was: &RegionReport, is: &RegionReport) -> String {
         }
         _ => format!("{} → {}", was.name, is.name),
     }
+}
+
+/// The region of both sides that stands for the first iteration where iterations are not
+/// comparable.
+pub(super) fn in_place_of_first<'a>(
+    base: &'a RunReport,
+    new: &'a RunReport,
+) -> Option<(&'a RegionReport, &'a RegionReport)> {
+    let pairs = pairs(&timed(base), &timed(new));
+    best(&pairs).map(|at| pairs[at])
+}
+
+/// The first pair whose executions are the iterations of a side; otherwise of those that are
+/// repeated on both sides, or else of all, the pair that takes longest.
+fn best(pairs: &[(&RegionReport, &RegionReport)]) -> Option<usize> {
+    let iterates = |(was, is): &(&RegionReport, &RegionReport)| was.iterates || is.iterates;
+    let weight = |at: &usize| {
+        let (was, is) = pairs[*at];
+        (was.count.min(is.count) > 1, was.first.estimate)
+    };
+    pairs.iter().position(iterates).or_else(|| {
+        (0..pairs.len()).max_by(|a, b| {
+            let ((often_a, time_a), (often_b, time_b)) = (weight(a), weight(b));
+            often_a.cmp(&often_b).then(time_a.total_cmp(&time_b))
+        })
+    })
 }
 
 /// The pairs of regions of which at least one side iterates.

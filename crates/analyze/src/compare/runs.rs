@@ -55,7 +55,9 @@ pub fn compare_runs(base: &RunInput, new: &RunInput, settings: &Settings) -> Com
         .map(|samples| measure(&samples.base, &samples.new, samples.by, samples.unit))
         .collect();
     let measured = first_line.judgeable(&samples, measured);
-    let of_causes = measure_each(causes(&of_base, &of_new, settings));
+    let steady_work = [&of_base, &of_new].map(Counted::has_steady_work);
+    let comparable = alike && steady_work[0] == steady_work[1];
+    let of_causes = measure_each(causes(&of_base, &of_new, settings, comparable));
     let all: Vec<Option<f64>> = (measured.iter())
         .chain(of_causes.iter().map(|cause| &cause.measured))
         .map(|measured| measured.p)
@@ -93,6 +95,9 @@ pub fn compare_runs(base: &RunInput, new: &RunInput, settings: &Settings) -> Com
         notes: Vec::new(),
     };
     report.notes = notes::of_runs(&report, base, new, [&of_base, &of_new]);
+    if !comparable && steady_work.contains(&true) {
+        report.notes.push(notes::steady_work(alike));
+    }
     report.notes.extend(first_line.notes());
     report.notes.extend(notes::unjudged(&unjudged));
     report

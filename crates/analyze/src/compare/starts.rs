@@ -89,6 +89,12 @@ impl Counted<'_> {
         summaries.filter_map(value).collect()
     }
 
+    /// Returns true if steady work is separated from the other causes.
+    pub(super) fn has_steady_work(&self) -> bool {
+        let mut parts = self.starts.iter().flat_map(|start| &start.causes);
+        parts.any(|part| part.cause == Cause::SteadyWork && part.seconds > 0.0)
+    }
+
     /// The time of a cause in each start; zero where it did not occur.
     fn cause(&self, cause: Cause) -> Vec<f64> {
         let seconds = |start: &StartReport| {
@@ -175,11 +181,14 @@ pub(super) fn quantities(base: &Counted, new: &Counted, settings: &Settings) -> 
     all
 }
 
-/// The causes that occur on either side, in the order of [`Cause::ALL`].
+/// The causes that occur on either side, in the order of [`Cause::ALL`]. Steady work that is
+/// not comparable counts as CPU time of the program: otherwise the same time would have another
+/// name on the other side.
 pub(super) fn causes(
     base: &Counted,
     new: &Counted,
     settings: &Settings,
+    comparable: bool,
 ) -> Vec<(Cause, Vec<f64>, Vec<f64>, By)> {
     if base.to_end || new.to_end || base.starts.is_empty() || new.starts.is_empty() {
         return Vec::new();
@@ -188,8 +197,19 @@ pub(super) fn causes(
         whole: whole(base),
         least: settings.floors.seconds,
     };
+    let of = |side: &Counted, cause: Cause| -> Vec<f64> {
+        let times = side.cause(cause);
+        match cause {
+            Cause::OwnCpu if !comparable => {
+                let steady = side.cause(Cause::SteadyWork);
+                times.iter().zip(steady).map(|(a, b)| a + b).collect()
+            }
+            _ => times,
+        }
+    };
     let each = Cause::ALL.into_iter();
-    each.map(|cause| (cause, base.cause(cause), new.cause(cause), by))
+    each.filter(|cause| comparable || *cause != Cause::SteadyWork)
+        .map(|cause| (cause, of(base, cause), of(new, cause), by))
         .filter(|(_, base, new, _)| base.iter().chain(new).any(|seconds| *seconds > 0.0))
         .collect()
 }
