@@ -119,7 +119,13 @@ pub(crate) fn too_few(report: &RunReport) -> Option<String> {
     match (report.iterations_by, most) {
         (IterationsBy::None, _) => None,
         _ if !unsettled || report.steady.is_some() => None,
-        (_, 1) => Some("one iteration: nothing to compare it with".to_owned()),
+        (_, 1) => Some(match report.other_threads.len() {
+            0 => "one iteration: nothing to compare it with".to_owned(),
+            others => format!(
+                "one iteration in each of {} threads: they are not compared",
+                others + 1
+            ),
+        }),
         (_, 2..FOR_STEADY) => {
             let mut text = format!("{most} iterations; a steady state needs more");
             if let Some(best) = report.best.filter(|_| most > 2) {
@@ -163,8 +169,30 @@ pub(crate) fn in_order(report: &RunReport) -> Option<String> {
     Some(format!("{}, then {}", first.name, words.join(", ")))
 }
 
-/// The behaviour of the iterations; empty if unknown.
+/// The behaviour of the iterations, and a remark if the program times them with another clock;
+/// empty if unknown.
 pub(crate) fn shape(report: &RunReport) -> String {
+    match behaviour(report) {
+        text if text.is_empty() => text,
+        text => text + other_clock(report),
+    }
+}
+
+/// A remark on times of another clock than the program reads; empty if it is the same.
+pub(crate) fn other_clock(report: &RunReport) -> &'static str {
+    match reads_cpu_time(report) {
+        true => "; wall-clock time, but the program reads CPU time",
+        false => "",
+    }
+}
+
+/// Returns true if the program times its iterations with a clock of CPU time.
+fn reads_cpu_time(report: &RunReport) -> bool {
+    let mut timed = report.regions.iter().filter(|region| region.iterates);
+    timed.any(|region| region.clock.is_some_and(|clock| clock.is_cpu_time()))
+}
+
+fn behaviour(report: &RunReport) -> String {
     if let Some(why) = too_few(report) {
         return why;
     }
@@ -185,16 +213,21 @@ pub(crate) fn shape(report: &RunReport) -> String {
         Class::Flat => "the first is like the others".to_owned(),
         Class::ColdFirst => "only the first is slow".to_owned(),
         Class::Warmup => match (report.warmup, report.excess) {
-            (Some(count), Some(excess)) => {
-                let excess = duration(excess);
-                match count == 1.0 {
-                    true => format!("1 iteration costs {excess} more than a steady one"),
-                    false => format!(
-                        "{} iterations cost {excess} more than steady ones",
-                        number(count)
-                    ),
-                }
+            (Some(1.0), Some(excess)) => {
+                // The excess is a mean over the starts, first and steady have other means: the
+                // numbers beside each other have to add up.
+                let beyond = report.first.zip(report.steady).map(|(a, b)| a - b);
+                let beyond = beyond.filter(|beyond| *beyond > 0.0).unwrap_or(excess);
+                format!(
+                    "1 iteration costs {} more than a steady one",
+                    duration(beyond)
+                )
             }
+            (Some(count), Some(excess)) => format!(
+                "{} iterations cost {} more than steady ones",
+                number(count),
+                duration(excess)
+            ),
             _ => "several are slow at first".to_owned(),
         },
         Class::Slowdown => "iterations get slower".to_owned(),
@@ -364,6 +397,7 @@ pub(crate) fn slowest_first(report: &RunReport) -> Vec<&Rung> {
 mod tests {
     use super::*;
     use crate::fixture::run;
+    use preheat_model::run::ThreadReport;
 
     fn interval(median: f64, low: f64, high: f64) -> Interval {
         Interval {
@@ -433,6 +467,25 @@ mod tests {
             shape(&report),
             "warmup: 5 iterations cost 541 ms more than steady ones; not in every start"
         );
+        // A single one costs the difference of the numbers beside it.
+        report.warmup = Some(1.0);
+        (report.first, report.steady) = (Some(2.71e-3), Some(1.84e-3));
+        report.excess = Some(4.17e-3);
+        let text = shape(&report);
+        assert!(
+            text.starts_with("warmup: 1 iteration costs 870 µs more"),
+            "{text}"
+        );
+    }
+
+    #[test]
+    fn iterations_that_are_timed_in_cpu_time_are_marked() {
+        let mut report = run::twice();
+        let remark = "; wall-clock time, but the program reads CPU time";
+        report.regions[0].iterates = true;
+        assert!(!shape(&report).ends_with(remark));
+        report.regions[0].clock = Some(Clock::ProcessTime);
+        assert!(shape(&report).ends_with(remark), "{}", shape(&report));
     }
 
     #[test]
@@ -483,5 +536,18 @@ mod tests {
             assert!(shape(&report).ends_with(words), "{}", shape(&report));
         }
         assert_eq!(shape(&run::bare()), "");
+        let mut threads = run::report();
+        (threads.steady, threads.class) = (None, None);
+        for start in &mut threads.starts {
+            start.iterations = vec![0.5];
+        }
+        threads.other_threads = vec![ThreadReport {
+            process: 1,
+            name: "worker".to_owned(),
+            iterations: 1,
+            time_to_first: 1.0,
+        }];
+        let words = "one iteration in each of 2 threads: they are not compared";
+        assert_eq!(shape(&threads), words);
     }
 }

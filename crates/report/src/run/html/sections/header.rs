@@ -10,7 +10,7 @@ use crate::html::escape::command_line;
 use crate::html::escape::cut;
 use crate::html::escape::escape;
 use crate::run::words::{
-    counted, in_order, peak_name, ratio_span, shape, time_span, too_few, unknown_begin,
+    counted, in_order, other_clock, peak_name, ratio_span, shape, time_span, too_few, unknown_begin,
 };
 use crate::units::{TOO_WIDE, bytes, duration, ratio, tie, too_wide};
 
@@ -131,7 +131,7 @@ fn against_second(report: &RunReport) -> String {
         IterationsBy::None => "Nothing repeats, so there is no first iteration.".to_owned(),
         _ => (in_order(report).or_else(|| too_few(report)))
             .unwrap_or("The iterations do not reach a steady state.".to_owned()),
-    };
+    } + other_clock(report);
     let (Some(first), Some(second), Some(times)) =
         (report.first, report.second, report.first_to_second)
     else {
