@@ -147,6 +147,8 @@ pub(in crate::run) fn regions(trace: &StartTrace, timers: &Timers) -> Regions {
     // Regions that begin with the same reading are in the order of their ends.
     found.sort_by_key(|found: &Found| found.read);
     let mut keys: HashMap<Key, usize> = HashMap::new();
+    // The end of the execution that each reading ends.
+    let mut ended: HashMap<(usize, usize, u64), u64> = HashMap::new();
     // The end of the last execution of each region on each thread.
     let mut ends: HashMap<(usize, usize, usize), u64> = HashMap::new();
     for found in found {
@@ -166,7 +168,13 @@ pub(in crate::run) fn regions(trace: &StartTrace, timers: &Timers) -> Regions {
                 executions: Vec::new(),
             });
         }
-        let execution = found.execution;
+        let mut execution = found.execution;
+        // Regions that share a reading do not overlap.
+        let shared = (execution.process, execution.thread, found.read[0]);
+        let begin = ended.get(&shared).copied().unwrap_or(0);
+        execution.begin = execution.begin.max(begin.min(execution.end - 1));
+        let shared = (execution.process, execution.thread, found.read[1]);
+        ended.insert(shared, execution.end);
         let last = ends.entry((at, execution.process, execution.thread));
         let last = last.or_insert(0);
         // The time since a begin that was already used is not another execution.
@@ -355,6 +363,8 @@ mod tests {
         let found = regions(&trace, &timers(file)).all;
         let counts: Vec<usize> = found.iter().map(|one| one.executions.len()).collect();
         assert_eq!(counts, [2]);
+        let [first, second] = [0, 1].map(|at| found[0].executions[at]);
+        assert!(first.end <= second.begin, "{first:?} {second:?}");
     }
 
     #[test]
