@@ -122,7 +122,7 @@ fn one_or_two_iterations_have_no_class() {
 
 #[test]
 fn unsynchronized_iterations_are_doubted() {
-    let words = "--synchronize";
+    let words = "before the device is done";
     let launches = |waits: bool| {
         steps(|p, at| {
             p.launch("kernel", (at + 1.0, at + 2.0));

@@ -74,7 +74,9 @@ fn a_wrapper_is_followed_to_the_program_that_it_starts() {
     close(of(report, Cause::Idle), 40.0);
     // Each process on the path is named.
     close(item(report, Cause::OwnCpu, "bash (100)"), 7.0);
-    close(item(report, Cause::OwnCpu, "python3.11 (101)"), 20.0);
+    close(item(report, Cause::OwnCpu, "python3.11 (101)"), 15.0);
+    // As much as a later iteration, from step to step.
+    close(of(report, Cause::SteadyWork), 10.0);
 }
 
 #[test]

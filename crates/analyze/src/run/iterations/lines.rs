@@ -337,7 +337,7 @@ fn usual(lines: &[u64], events: &[u64]) -> Option<usize> {
     let before = |time: u64| events.partition_point(|event| *event < time);
     let mut counts: Vec<usize> = (lines.windows(2))
         .take(1000)
-        .map(|pair| before(pair[1]) - before(pair[0]))
+        .map(|pair| before(pair[1]).saturating_sub(before(pair[0])))
         .collect();
     counts.sort_unstable();
     let usual = *counts.get(counts.len() / 2)?;
