@@ -36,28 +36,9 @@ pub(crate) struct Collector {
     /// The reason that native code, or a part of it, is not sampled.
     note: Option<String>,
     processes: HashMap<u32, Interpreter>,
-    /// The last readings of each thread.
-    stacks: HashMap<(u32, u32), Reading>,
+    /// The last stack of each thread.
+    stacks: HashMap<(u32, u32), NodeId>,
     table: Table,
-}
-
-/// A reading of a thread's stack.
-struct Reading {
-    time: u64,
-    stack: NodeId,
-    /// The reading before it.
-    before: Option<NodeId>,
-}
-
-impl Reading {
-    /// The stack at a time. Before this reading, only the functions that run at both readings
-    /// are certain: the others may not have been called yet.
-    fn at(&self, time: u64, table: &Table) -> Option<NodeId> {
-        match time >= self.time {
-            true => Some(self.stack),
-            false => table.in_both(self.before?, self.stack),
-        }
-    }
 }
 
 /// The interpreter of a process.
@@ -99,28 +80,27 @@ impl Collector {
         for group in ran.chunk_by(|a, b| a.0 == b.0) {
             threads.clear();
             threads.extend(group.iter().map(|(_, thread)| *thread));
-            self.read_python(time, group[0].0, &threads);
+            self.read_python(group[0].0, &threads);
         }
         let Some(native) = &mut self.native else {
             for key in ran {
-                if let Some(reading) = self.stacks.get(key)
+                if let Some(stack) = self.stacks.get(key)
                     && is_running(*key)
                 {
-                    self.table.add(time, *key, Some(reading.stack), None);
+                    self.table.add(time, *key, Some(*stack), None);
                 }
             }
             return;
         };
         for sampled in native.take(&mut self.table) {
             let key = (sampled.process, sampled.thread);
-            let reading = self.stacks.get(&key);
-            let stack = reading.and_then(|reading| reading.at(sampled.time, &self.table));
+            let stack = self.stacks.get(&key).copied();
             self.table.add(sampled.time, key, stack, sampled.native);
         }
     }
 
     /// Reads the stacks of a process's threads.
-    fn read_python(&mut self, time: u64, pid: u32, threads: &[u32]) {
+    fn read_python(&mut self, pid: u32, threads: &[u32]) {
         let interpreter = self.processes.entry(pid).or_insert(Interpreter::Missing {
             left: 0,
             pause: FIRST_PAUSE,
@@ -139,11 +119,9 @@ impl Collector {
         let Interpreter::Found(python) = interpreter else {
             return;
         };
-        let before = threads.iter().map(|thread| {
-            let reading = self.stacks.remove(&(pid, *thread));
-            (*thread, reading.map(|reading| reading.stack))
-        });
-        let before: HashMap<u32, Option<NodeId>> = before.collect();
+        for thread in threads {
+            self.stacks.remove(&(pid, *thread));
+        }
         let Some(stacks) = python.stacks(threads, &mut self.table) else {
             // It has ended, or has become another program.
             *interpreter = Interpreter::Missing {
@@ -155,12 +133,7 @@ impl Collector {
         for stack in stacks {
             let thread = stack.thread.filter(|thread| threads.contains(thread));
             if let (Some(thread), Some(node)) = (thread, self.table.stack(&stack.frames)) {
-                let reading = Reading {
-                    time,
-                    stack: node,
-                    before: before.get(&thread).copied().flatten(),
-                };
-                self.stacks.insert((pid, thread), reading);
+                self.stacks.insert((pid, thread), node);
             }
         }
     }
@@ -254,37 +227,6 @@ outer()
         assert!((2..=4).contains(&frames[0].1), "{frames:?}");
         assert_eq!(frames[0].0, "inner");
         assert_eq!(frames[1..], [("outer", 7), ("<module>", 9)]);
-    }
-
-    #[test]
-    fn a_sample_before_the_reading_has_no_function_that_was_not_called_yet() {
-        let mut table = Table::default();
-        let mut stack = |functions: &[(&str, u32)]| {
-            let frames = functions.iter().rev();
-            let frames: Vec<_> = frames
-                .map(|(function, line)| table.python(function, "a.py", *line))
-                .collect();
-            table.stack(&frames).expect("it has frames")
-        };
-        let module = stack(&[("<module>", 22), ("wrapper", 8)]);
-        let allocate = stack(&[("<module>", 22), ("wrapper", 8), ("allocate", 16)]);
-        let multiply = stack(&[("<module>", 23), ("wrapper", 8), ("multiply", 20)]);
-        let later = stack(&[("<module>", 23), ("wrapper", 8), ("multiply", 21)]);
-        let other = stack(&[("run", 5)]);
-        let at = |before, stack, time| {
-            let reading = Reading {
-                time: 100,
-                stack,
-                before,
-            };
-            reading.at(time, &table)
-        };
-        assert_eq!(at(Some(allocate), multiply, 100), Some(multiply));
-        assert_eq!(at(Some(allocate), multiply, 99), Some(module));
-        // The same function at another line.
-        assert_eq!(at(Some(multiply), later, 99), Some(multiply));
-        assert_eq!(at(Some(other), multiply, 99), None);
-        assert_eq!(at(None, multiply, 99), None);
     }
 
     #[test]

@@ -80,28 +80,6 @@ impl Table {
         })
     }
 
-    /// The outermost part of a stack whose functions another stack has too, at the lines of the
-    /// first one.
-    pub(super) fn in_both(&self, one: NodeId, other: NodeId) -> Option<NodeId> {
-        let same = |(one, other): &(NodeId, NodeId)| {
-            let [one, other] = [one, other].map(|node| {
-                let (_, frame) = self.nodes[node.0 as usize];
-                &self.frames[frame as usize]
-            });
-            (&one.function, &one.file) == (&other.function, &other.file)
-        };
-        let both = self.callers(one).into_iter().zip(self.callers(other));
-        both.take_while(same).last().map(|(one, _)| one)
-    }
-
-    /// The nodes of a stack, from the outermost on.
-    fn callers(&self, innermost: NodeId) -> Vec<NodeId> {
-        let caller = |node: &NodeId| self.nodes[node.0 as usize].0.map(NodeId);
-        let mut all: Vec<NodeId> = std::iter::successors(Some(innermost), caller).collect();
-        all.reverse();
-        all
-    }
-
     /// A library, by its path.
     pub(super) fn library(&mut self, path: &str) -> u32 {
         if let Some(id) = self.library_ids.get(path) {
