@@ -3,7 +3,7 @@
 use preheat_model::compare::{CompareReport, Level, QuantityChange, SeriesKey, Verdict};
 
 use super::words::{changed, value};
-use crate::labels::full_label;
+use crate::lab::labels::full_label;
 use crate::run::words::counted;
 
 /// The quantities grouped by verdict.

@@ -1,11 +1,9 @@
 //! A page under construction: its sections, unique ids and cards of facts.
 
-use preheat_model::lab::LabReport;
-
 use super::escape::escape;
 
 /// A page under construction.
-pub(crate) struct Page<'a, R = LabReport> {
+pub(crate) struct Page<'a, R> {
     pub report: &'a R,
     /// As (id, title, html).
     sections: Vec<(&'static str, &'static str, String)>,

@@ -31,7 +31,7 @@ impl Style {
 pub(super) const RESET: &str = "\u{1b}[0m";
 
 /// The style of a verdict.
-pub(super) fn of_verdict(verdict: Verdict) -> Style {
+pub(crate) fn of_verdict(verdict: Verdict) -> Style {
     match verdict {
         Verdict::Holds => Style::Green,
         Verdict::DoesNotHold => Style::Red,

@@ -3,7 +3,7 @@
 
 use preheat_model::lab::LabReport;
 
-use crate::overview::Subject;
+use crate::lab::overview::Subject;
 use crate::units::{duration, ratio};
 
 /// The minimum ratio of the first start to later ones that is worth a note.
@@ -127,7 +127,7 @@ pub(crate) fn first_starts(subjects: &[Subject]) -> Vec<(String, String)> {
 mod tests {
     use super::*;
     use crate::fixture;
-    use crate::overview::overview;
+    use crate::lab::overview::overview;
 
     #[test]
     fn merges_equal_reasons() {

@@ -3,10 +3,10 @@
 use crate::html::bands::{Bands, Layout, NARROW, WIDE};
 use crate::html::escape::escape;
 use crate::html::figure::{Figure, Table, folded, legend};
-use crate::html::page::Page;
 use crate::html::scale::Axis;
 use crate::html::svg::{Anchor, Mark, Svg};
-use crate::overview::{Group, Row, Subject};
+use crate::lab::html::Page;
+use crate::lab::overview::{Group, Row, Subject};
 use crate::units::{ABSENT, duration, ratio, span};
 
 /// A series that can be drawn.
@@ -19,7 +19,7 @@ struct Pair<'a> {
 }
 
 /// Adds the section.
-pub(in crate::html) fn add(page: &mut Page, subjects: &[Subject]) {
+pub(in crate::lab::html) fn add(page: &mut Page, subjects: &[Subject]) {
     let all: Vec<(&Subject, Vec<Pair>)> = subjects
         .iter()
         .map(|subject| (subject, pairs(subject)))

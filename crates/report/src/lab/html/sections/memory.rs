@@ -4,19 +4,19 @@ use preheat_model::lab::{Experiment, SampleKind, Series, names};
 use preheat_model::stats::median;
 
 use crate::html::figure::{Figure, Table, folded, grid};
-use crate::html::page::Page;
 use crate::html::plot::{Curve, Plot};
 use crate::html::scale::{Axis, round_step_bytes};
 use crate::html::svg::{Mark, Point};
-use crate::labels;
-use crate::overview::by_subject;
+use crate::lab::html::Page;
+use crate::lab::labels;
+use crate::lab::overview::by_subject;
 use crate::units::bytes_f64;
 
 /// The number of charts that are not folded away.
 const OPEN: usize = 6;
 
 /// Adds the section.
-pub(in crate::html) fn add(page: &mut Page) {
+pub(in crate::lab::html) fn add(page: &mut Page) {
     let report = page.report;
     let mut figures = Vec::new();
     for experiment in by_subject(report).into_iter().flatten() {

@@ -2,14 +2,14 @@
 
 use preheat_model::lab::{LabReport, MeasuredDevice};
 
-use crate::headline::Headline;
 use crate::html::escape::escape;
 use crate::html::page::facts;
-use crate::overview::starts_of_each;
+use crate::lab::headline::Headline;
+use crate::lab::overview::starts_of_each;
 use crate::units::{bytes, tie};
 
 /// Renders the header.
-pub(in crate::html) fn html(report: &LabReport, headline: &Headline) -> String {
+pub(in crate::lab::html) fn html(report: &LabReport, headline: &Headline) -> String {
     let mut html = format!(
         "<header>\n<p class=\"eyebrow\">preheat lab</p>\n<h1>{}.</h1>\n",
         escape(&headline.text)

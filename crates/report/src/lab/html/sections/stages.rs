@@ -6,11 +6,11 @@ use preheat_model::lab::{Experiment, ExperimentId, SampleKind, Series, names};
 use crate::html::bands::{Bands, Layout, NARROW, WIDE};
 use crate::html::escape::escape;
 use crate::html::figure::{Figure, Table, folded};
-use crate::html::page::Page;
 use crate::html::scale::{Axis, round_step};
 use crate::html::svg::{Anchor, Svg};
-use crate::labels;
-use crate::overview::{by_subject, is_part_of_first};
+use crate::lab::html::Page;
+use crate::lab::labels;
+use crate::lab::overview::{by_subject, is_part_of_first};
 use crate::units::duration;
 
 /// The number of colors before they repeat; one more color is reserved for the floor.
@@ -33,7 +33,7 @@ impl Bar {
 }
 
 /// Adds the section.
-pub(in crate::html) fn add(page: &mut Page) {
+pub(in crate::lab::html) fn add(page: &mut Page) {
     let report = page.report;
     let mut html = String::new();
     for experiments in by_subject(report) {

@@ -10,8 +10,8 @@ use preheat_model::run::trace::{Process, Thread};
 use preheat_model::run::{Recording, StartAnalysis};
 use serde::Serialize;
 
+use super::perfetto::span_name;
 use crate::html::escape::command_line;
-use crate::perfetto::span_name;
 
 const SCHEMA: &str = "https://www.speedscope.app/file-format-schema.json";
 

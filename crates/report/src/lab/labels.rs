@@ -16,7 +16,7 @@ pub(crate) fn family(id: ExperimentId) -> &'static str {
 pub(crate) fn subject_title(report: &LabReport, experiment: &Experiment) -> String {
     let device = &experiment.device;
     match &experiment.framework {
-        None => match crate::device_name(report, device) {
+        None => match super::device_name(report, device) {
             name if name == device => device.clone(),
             name => format!("{device} — {name}"),
         },

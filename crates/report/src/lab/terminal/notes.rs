@@ -2,10 +2,10 @@
 
 use preheat_model::lab::LabReport;
 
-use super::screen::Screen;
-use super::style::Style;
-use crate::gaps::{Gap, failures, first_starts, skipped};
-use crate::overview::Subject;
+use crate::lab::gaps::{Gap, failures, first_starts, skipped};
+use crate::lab::overview::Subject;
+use crate::terminal::screen::Screen;
+use crate::terminal::style::Style;
 
 /// The maximum number of differing first starts to list; the others are counted.
 const NAMED: usize = 5;

@@ -6,7 +6,7 @@
 
 use preheat_model::lab::{Experiment, ExperimentId, LabReport, SampleKind, Series, names};
 
-use crate::labels;
+use crate::lab::labels;
 
 /// The size at which a sweep is shown.
 pub(crate) const USUAL_SIZE: u64 = 4 << 20;

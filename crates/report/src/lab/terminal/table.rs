@@ -4,10 +4,10 @@ use preheat_model::lab::Series;
 use preheat_model::stats::Consistency;
 
 use super::columns::{Cells, Columns};
-use super::screen::Screen;
-use super::style::Style;
-use super::text::{clean, width};
-use crate::overview::{Row, Subject};
+use crate::lab::overview::{Row, Subject};
+use crate::terminal::screen::Screen;
+use crate::terminal::style::Style;
+use crate::terminal::text::{clean, width};
 use crate::units::{duration_parts, span_ends};
 
 /// Shows the table of all subjects.
@@ -71,7 +71,8 @@ fn class(series: &Series, once: bool) -> String {
 #[cfg(test)]
 mod tests {
     use crate::fixture;
-    use crate::terminal::{Terminal, lab_terminal};
+    use crate::lab::lab_terminal;
+    use crate::terminal::Terminal;
 
     fn at(width: usize) -> String {
         lab_terminal(

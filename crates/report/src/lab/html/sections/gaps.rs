@@ -1,13 +1,13 @@
 //! Differing first starts, failures, what was not measured, and the method with the command to
 //! repeat the measurement.
 
-use crate::gaps::{Gap, failures, first_starts, skipped};
 use crate::html::escape::{command_line, escape};
-use crate::html::page::Page;
-use crate::overview::Subject;
+use crate::lab::gaps::{Gap, failures, first_starts, skipped};
+use crate::lab::html::Page;
+use crate::lab::overview::Subject;
 
 /// Adds the section.
-pub(in crate::html) fn add(page: &mut Page, subjects: &[Subject]) {
+pub(in crate::lab::html) fn add(page: &mut Page, subjects: &[Subject]) {
     let starts: Vec<String> = first_starts(subjects)
         .into_iter()
         .map(|(what, sentence)| format!("<b>{}</b>: {}.", escape(&what), escape(&sentence)))
@@ -61,7 +61,7 @@ hold, only if the interval is clear of the threshold, which the evidence lists; 
 inconclusive.</p>";
 
 /// Adds the section.
-pub(in crate::html) fn add_method(page: &mut Page) {
+pub(in crate::lab::html) fn add_method(page: &mut Page) {
     let command = command_line(&page.report.command);
     let mut html = format!("<div class=\"method\">{METHOD}</div>");
     if !command.is_empty() {

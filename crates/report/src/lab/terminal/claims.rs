@@ -2,9 +2,9 @@
 
 use preheat_model::lab::{Claim, LabReport, Verdict};
 
-use super::screen::Screen;
-use super::style::{Style, of_verdict};
-use crate::verdicts::{basis, count, lack_of_starts, sign};
+use crate::lab::verdicts::{basis, count, lack_of_starts, sign};
+use crate::terminal::screen::Screen;
+use crate::terminal::style::{Style, of_verdict};
 
 /// Shows the claims in order.
 pub(super) fn show(screen: &mut Screen, report: &LabReport) {
@@ -55,7 +55,8 @@ pub(super) fn show(screen: &mut Screen, report: &LabReport) {
 #[cfg(test)]
 mod tests {
     use crate::fixture;
-    use crate::terminal::{Terminal, lab_terminal};
+    use crate::lab::lab_terminal;
+    use crate::terminal::Terminal;
 
     #[test]
     fn a_claim_has_symbol_verdict_text_and_result() {

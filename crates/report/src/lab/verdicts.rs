@@ -2,7 +2,7 @@
 
 use preheat_model::lab::{Basis, Claim, Evidence, LabReport, Verdict};
 
-use crate::labels;
+use crate::lab::labels;
 
 /// All verdicts in display order.
 const ALL: [Verdict; 5] = [

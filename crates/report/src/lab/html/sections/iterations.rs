@@ -2,9 +2,9 @@
 
 use crate::html::escape::escape;
 use crate::html::figure::{folded, grid};
-use crate::html::page::Page;
 use crate::html::series::{POINTS_OF_LINE, STARTS, Series, key};
-use crate::overview::{Row, Subject};
+use crate::lab::html::Page;
+use crate::lab::overview::{Row, Subject};
 use crate::units::{duration, ratio};
 
 /// The families by interest.
@@ -21,7 +21,7 @@ const OPEN: usize = 4;
 const POINTS: usize = 60_000;
 
 /// Adds the section.
-pub(in crate::html) fn add(page: &mut Page, subjects: &[Subject]) {
+pub(in crate::lab::html) fn add(page: &mut Page, subjects: &[Subject]) {
     let rows: Vec<(&Subject, &str, &Row)> = subjects
         .iter()
         .flat_map(|subject| subject.groups.iter().map(move |group| (subject, group)))

@@ -2,8 +2,8 @@
 
 use preheat_model::lab::{Experiment, ExperimentId, LabReport, SampleKind, Series, names};
 
-use crate::labels;
-use crate::overview::USUAL_SIZE;
+use crate::lab::labels;
+use crate::lab::overview::USUAL_SIZE;
 use crate::units::{TOO_WIDE, duration, ratio, span, too_wide};
 
 /// The headline and the numbers behind it.

@@ -3,10 +3,10 @@
 //! On a narrow terminal, columns are dropped or shortened in this order: the bar, long
 //! classes, long labels, the interval, the class.
 
-use super::screen::{Line, Screen};
-use super::style::Style;
-use super::text::{clean, fit, width};
-use crate::overview::Group;
+use crate::lab::overview::Group;
+use crate::terminal::screen::{Line, Screen};
+use crate::terminal::style::Style;
+use crate::terminal::text::{clean, fit, width};
 use crate::units::{ABSENT, ratio};
 
 /// The minimum width of a terminal for showing bars.

@@ -3,16 +3,16 @@
 use preheat_model::lab::{Experiment, ExperimentId, names};
 
 use crate::html::figure::{Figure, Table, grid};
-use crate::html::page::Page;
 use crate::html::plot::{Curve, Plot};
 use crate::html::scale::Axis;
 use crate::html::svg::{Mark, Point};
-use crate::labels;
-use crate::overview::by_subject;
+use crate::lab::html::Page;
+use crate::lab::labels;
+use crate::lab::overview::by_subject;
 use crate::units::{ABSENT, bytes, bytes_f64, duration, ratio};
 
 /// Adds the section.
-pub(in crate::html) fn add(page: &mut Page) {
+pub(in crate::lab::html) fn add(page: &mut Page) {
     let report = page.report;
     let figures: Vec<String> = by_subject(report)
         .into_iter()

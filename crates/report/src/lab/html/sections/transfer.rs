@@ -4,12 +4,12 @@ use preheat_model::lab::{Experiment, ExperimentId, names};
 
 use super::allocation::times;
 use crate::html::figure::{Figure, Table, grid};
-use crate::html::page::Page;
 use crate::html::plot::{Curve, Plot};
 use crate::html::scale::Axis;
 use crate::html::svg::{Mark, Point};
-use crate::labels;
-use crate::overview::by_subject;
+use crate::lab::html::Page;
+use crate::lab::labels;
+use crate::lab::overview::by_subject;
 use crate::units::{ABSENT, bandwidth, bytes_f64, duration};
 
 /// The directions of a copy: name, class, mark and legend.
@@ -42,7 +42,7 @@ const COPIES: [(&str, &str, Mark, &str); 5] = [
 ];
 
 /// Adds the section.
-pub(in crate::html) fn add(page: &mut Page) {
+pub(in crate::lab::html) fn add(page: &mut Page) {
     let report = page.report;
     let mut figures = Vec::new();
     for experiment in by_subject(report).into_iter().flatten() {
@@ -184,7 +184,7 @@ fn pinning(page: &mut Page, experiment: &Experiment) -> Option<String> {
     );
     let usual = paybacks
         .iter()
-        .find(|(size, ..)| *size == crate::overview::USUAL_SIZE as f64);
+        .find(|(size, ..)| *size == crate::lab::overview::USUAL_SIZE as f64);
     let note = match usual {
         Some((_, cost, _, Some(copies))) => {
             format!(

@@ -4,12 +4,12 @@ use preheat_model::lab::{Claim, Evidence, Verdict};
 
 use crate::html::escape::escape;
 use crate::html::figure::Table;
-use crate::html::page::Page;
+use crate::lab::html::Page;
+use crate::lab::verdicts::{basis, basis_of, count, lack_of_starts, sign};
 use crate::units::{ABSENT, number, tie};
-use crate::verdicts::{basis, basis_of, count, lack_of_starts, sign};
 
 /// Adds the section.
-pub(in crate::html) fn add(page: &mut Page) {
+pub(in crate::lab::html) fn add(page: &mut Page) {
     let claims = &page.report.claims;
     let items: String = claims.iter().map(item).collect();
     let html = match claims.is_empty() {

@@ -1,0 +1,217 @@
+//! Renders a lab report for the terminal.
+//!
+//! Top to bottom: the headline, the table, the claims, notable observations, and what is
+//! missing.
+
+mod claims;
+mod columns;
+mod notes;
+mod table;
+
+use preheat_model::lab::LabReport;
+
+use super::headline::headline;
+use super::overview::{overview, starts_of_each};
+use crate::terminal::{Screen, Style, Terminal, joined};
+use crate::units::bytes;
+
+/// Renders the report; no line is wider than the terminal.
+pub fn lab_terminal(report: &LabReport, terminal: &Terminal) -> String {
+    let mut screen = Screen::new(terminal);
+    head(&mut screen, report);
+    let subjects = overview(report);
+    table::show(&mut screen, &subjects);
+    claims::show(&mut screen, report);
+    notes::show(&mut screen, report, &subjects);
+    screen.finish()
+}
+
+fn head(screen: &mut Screen, report: &LabReport) {
+    let headline = headline(report);
+    if let Some(why) = &report.settings.ended_early {
+        screen.paragraph(&[(Style::Yellow, "! ")], 2, Style::Plain, why);
+    }
+    screen.paragraph(&[], 0, Style::Bold, &format!("{}.", headline.text));
+    if !headline.detail.is_empty() {
+        screen.paragraph(&[], 0, Style::Plain, &format!("{}.", headline.detail));
+    }
+    screen.blank();
+
+    let device = &report.device;
+    let machine = &report.machine;
+    let mut facts = vec![
+        device.name.clone(),
+        bytes(device.memory),
+        device.driver.clone(),
+    ];
+    screen.paragraph(
+        &[(Style::Dim, "device   ")],
+        9,
+        Style::Plain,
+        &joined(&facts),
+    );
+    facts = vec![
+        machine.cpu.clone(),
+        format!("{} cores", machine.cores),
+        bytes(machine.memory),
+        machine.os.clone(),
+        format!("kernel {}", machine.kernel),
+    ];
+    screen.paragraph(
+        &[(Style::Dim, "machine  ")],
+        9,
+        Style::Plain,
+        &joined(&facts),
+    );
+    let settings = &report.settings;
+    facts = vec![
+        format!("{}, seed {}", starts_of_each(report), settings.seed),
+        format!("preheat {}", report.preheat),
+        report.created.clone(),
+    ];
+    if settings.quick {
+        facts.insert(0, "quick".to_owned());
+    }
+    screen.paragraph(
+        &[(Style::Dim, "run      ")],
+        9,
+        Style::Plain,
+        &joined(&facts),
+    );
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::fixture;
+
+    /// Removes color escapes.
+    fn bare(text: &str) -> String {
+        let mut bare = String::new();
+        let mut rest = text;
+        while let Some((before, after)) = rest.split_once('\u{1b}') {
+            bare.push_str(before);
+            rest = after.split_once('m').map_or("", |(_, after)| after);
+        }
+        bare + rest
+    }
+
+    fn all_reports() -> Vec<LabReport> {
+        let mut early = fixture::report();
+        early.settings.ended_early = Some("interrupted after 3 of 5 starts".to_owned());
+        vec![
+            fixture::report(),
+            fixture::empty(),
+            fixture::hostile(),
+            fixture::broken(),
+            early,
+        ]
+    }
+
+    #[test]
+    fn no_line_is_wider_than_the_terminal() {
+        for report in all_reports() {
+            for width in [24, 40, 60, 79, 80, 100, 120, 200] {
+                for (color, unicode) in [(false, false), (false, true), (true, true)] {
+                    let terminal = Terminal {
+                        width,
+                        color,
+                        unicode,
+                    };
+                    let text = lab_terminal(&report, &terminal);
+                    for line in bare(&text).lines() {
+                        assert!(line.chars().count() <= width, "{width}: {line:?}");
+                        assert_eq!(line, line.trim_end());
+                    }
+                    assert!(text.ends_with('\n') && !text.ends_with("\n\n"));
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn color_does_not_change_the_text() {
+        let report = fixture::report();
+        let with = |color| {
+            lab_terminal(
+                &report,
+                &Terminal {
+                    width: 80,
+                    color,
+                    unicode: true,
+                },
+            )
+        };
+        assert!(with(true).contains('\u{1b}'));
+        assert_eq!(bare(&with(true)), with(false));
+        assert!(!with(false).contains('\u{1b}'));
+    }
+
+    #[test]
+    fn without_unicode_everything_is_ascii() {
+        for report in all_reports() {
+            let terminal = Terminal {
+                width: 100,
+                color: false,
+                unicode: false,
+            };
+            let text = lab_terminal(&report, &terminal);
+            assert!(text.chars().all(|c| c == '\n' || (' '..='~').contains(&c)));
+        }
+    }
+
+    #[test]
+    fn control_characters_in_names_are_removed() {
+        let terminal = Terminal {
+            width: 100,
+            color: false,
+            unicode: true,
+        };
+        let text = lab_terminal(&fixture::hostile(), &terminal);
+        assert!(!text.contains('\u{1b}'));
+    }
+
+    #[test]
+    fn missing_values_are_shown_as_dashes_or_omitted() {
+        for report in [fixture::broken(), fixture::empty()] {
+            for width in [60, 120] {
+                let text = lab_terminal(
+                    &report,
+                    &Terminal {
+                        width,
+                        color: false,
+                        unicode: true,
+                    },
+                );
+                for word in ["NaN", "inf ", "None", "Some("] {
+                    assert!(!text.contains(word), "{word} in\n{text}");
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn an_empty_report_shows_that_nothing_was_measured() {
+        let terminal = Terminal {
+            width: 80,
+            color: false,
+            unicode: true,
+        };
+        let text = lab_terminal(&fixture::empty(), &terminal);
+        assert!(text.starts_with("Nothing was measured.\n"));
+        assert!(!text.contains("Claims"));
+    }
+
+    #[test]
+    fn an_early_end_is_shown_at_the_top() {
+        let mut report = fixture::report();
+        report.settings.ended_early = Some("interrupted after 3 of 5 starts".to_owned());
+        let terminal = Terminal {
+            width: 80,
+            color: false,
+            unicode: true,
+        };
+        let text = lab_terminal(&report, &terminal);
+        assert!(text.starts_with("! interrupted after 3 of 5 starts\n"));
+    }
+}
