@@ -1,75 +1,53 @@
-//! Snapshots of the renderings of a check. `PREHEAT_UPDATE_SNAPSHOTS=1` updates them.
+//! Snapshots of the renderings of a check.
 
 mod common;
-
-use std::path::Path;
+mod snapshot;
 
 use common::check;
+use common::rendering::assert_fits;
 use preheat_analyze::check::draft;
 use preheat_model::check::CheckReport;
 use preheat_report::{
     Terminal, check_benchmark_action, check_bmf, check_draft, check_github, check_json,
     check_junit, check_markdown, check_terminal,
 };
-
-fn compare(name: &str, text: &str) {
-    let file = Path::new(env!("CARGO_MANIFEST_DIR"))
-        .join("tests/snapshots")
-        .join(name);
-    if std::env::var_os("PREHEAT_UPDATE_SNAPSHOTS").is_some() {
-        std::fs::write(&file, text).unwrap();
-    }
-    let kept = std::fs::read_to_string(&file).unwrap_or_default();
-    assert!(
-        kept == text,
-        "{} is not what is shown now:\n{text}",
-        file.display()
-    );
-}
+use snapshot::{assert_snapshot, terminal};
 
 fn at(report: &CheckReport, width: usize) -> String {
-    let terminal = Terminal {
-        width,
-        color: false,
-        unicode: true,
-    };
-    check_terminal(report, &terminal)
+    check_terminal(report, &terminal(width, false))
 }
 
 #[test]
 fn human_readable_reports() {
     for width in [50, 80, 120] {
-        compare(
-            &format!("check-failed-{width}.txt"),
+        assert_snapshot(
+            &format!("check-failed-{width}"),
             &at(&check::failed(), width),
         );
     }
-    compare("check-passed-80.txt", &at(&check::passed(), 80));
-    compare("check-doubtful-80.txt", &at(&check::doubtful(), 80));
-    compare("check-doubtful-120.txt", &at(&check::doubtful(), 120));
+    assert_snapshot("check-passed-80", &at(&check::passed(), 80));
+    assert_snapshot("check-doubtful-80", &at(&check::doubtful(), 80));
+    assert_snapshot("check-doubtful-120", &at(&check::doubtful(), 120));
 }
 
 #[test]
 fn ci_reports() {
-    compare("check-failed.md", &check_markdown(&check::failed()));
-    compare("check-hostile.md", &check_markdown(&check::hostile()));
-    compare("check-failed-github.txt", &check_github(&check::failed()));
-    compare(
-        "check-doubtful-github.txt",
-        &check_github(&check::doubtful()),
-    );
-    compare("check-hostile-github.txt", &check_github(&check::hostile()));
-    compare("check-failed-junit.xml", &check_junit(&check::failed()));
-    compare("check-doubtful-junit.xml", &check_junit(&check::doubtful()));
+    assert_snapshot("check-failed", &check_markdown(&check::failed()));
+    assert_snapshot("check-hostile", &check_markdown(&check::hostile()));
+    assert_snapshot("check-failed-github", &check_github(&check::failed()));
+    assert_snapshot("check-doubtful-github", &check_github(&check::doubtful()));
+    assert_snapshot("check-hostile-github", &check_github(&check::hostile()));
+    assert_snapshot("check-failed-junit", &check_junit(&check::failed()));
+    assert_snapshot("check-doubtful-junit", &check_junit(&check::doubtful()));
     assert_eq!(check_github(&check::passed()), "");
 }
 
 #[test]
 fn machine_readable_reports() {
-    compare("check-doubtful.json", &check_json(&check::doubtful()));
-    compare("check-failed-bmf.json", &check_bmf(&check::failed()));
-    compare(
-        "check-failed-benchmark-action.json",
+    assert_snapshot("check-doubtful", &check_json(&check::doubtful()));
+    assert_snapshot("check-failed-bmf", &check_bmf(&check::failed()));
+    assert_snapshot(
+        "check-failed-benchmark-action",
         &check_benchmark_action(&check::failed()),
     );
 }
@@ -78,41 +56,21 @@ fn machine_readable_reports() {
 fn new_budget() {
     let report = check::training();
     let draft = draft(&report, 0.25).unwrap();
-    compare("check-init.toml", &check_draft(&draft, &report));
+    assert_snapshot("check-init", &check_draft(&draft, &report));
 }
 
 #[test]
 fn no_line_is_wider_than_the_terminal() {
     for report in check::all() {
-        for width in [1, 10, 24, 40, 60, 79, 80, 100, 120, 200] {
-            for (color, unicode) in [(false, false), (false, true), (true, true)] {
-                let terminal = Terminal {
-                    width,
-                    color,
-                    unicode,
-                };
-                let text = check_terminal(&report, &terminal);
-                for line in bare(&text).lines() {
-                    assert!(line.chars().count() <= width, "{width}: {line:?}");
-                    assert_eq!(line, line.trim_end());
-                    assert!(!line.chars().any(char::is_control));
-                    assert!(unicode || line.is_ascii());
-                }
-                assert!(text.ends_with('\n') && !text.ends_with("\n\n"));
-            }
-        }
+        assert_fits(|width, color, unicode| {
+            let terminal = Terminal {
+                width,
+                color,
+                unicode,
+            };
+            check_terminal(&report, &terminal)
+        });
     }
-}
-
-/// Removes color escapes.
-fn bare(text: &str) -> String {
-    let mut bare = String::new();
-    let mut rest = text;
-    while let Some((before, after)) = rest.split_once('\u{1b}') {
-        bare.push_str(before);
-        rest = after.split_once('m').map_or("", |(_, after)| after);
-    }
-    bare + rest
 }
 
 #[test]

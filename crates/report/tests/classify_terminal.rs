@@ -1,34 +1,20 @@
-//! Snapshots of the terminal report of classified times. `PREHEAT_UPDATE_SNAPSHOTS=1`
-//! updates them.
+//! Snapshots of the terminal report of classified times.
 
 mod common;
-
-use std::path::Path;
+mod snapshot;
 
 use common::classify::{empty, hostile, many, one, starts};
+use common::rendering::assert_fits;
 use preheat_model::classify::ClassifyReport;
 use preheat_report::{Terminal, classify_terminal};
+use snapshot::{assert_snapshot, terminal};
 
 fn at(report: &ClassifyReport, width: usize) -> String {
-    let terminal = Terminal {
-        width,
-        color: false,
-        unicode: true,
-    };
-    classify_terminal(report, &terminal)
+    classify_terminal(report, &terminal(width, false))
 }
 
 fn compare(name: &str, report: &ClassifyReport, width: usize) {
-    let text = at(report, width);
-    let file = Path::new(env!("CARGO_MANIFEST_DIR"))
-        .join("tests/snapshots")
-        .join(format!("{name}-{width}.txt"));
-    if std::env::var_os("PREHEAT_UPDATE_SNAPSHOTS").is_some() {
-        std::fs::write(&file, &text).unwrap();
-    }
-    let kept = std::fs::read_to_string(&file).unwrap_or_default();
-    let file = file.display();
-    assert!(kept == text, "{file} is not what is shown now:\n{text}");
+    assert_snapshot(&format!("{name}-{width}"), &at(report, width));
 }
 
 #[test]
@@ -50,23 +36,15 @@ fn hyperfine_starts() {
 
 #[test]
 fn no_line_is_wider_than_the_terminal() {
-    for judged in [one(), starts(), many(), hostile(), empty()] {
-        for width in [1, 10, 24, 40, 60, 79, 80, 100, 120, 200] {
-            for unicode in [false, true] {
-                let terminal = Terminal {
-                    width,
-                    color: false,
-                    unicode,
-                };
-                let text = classify_terminal(&judged.report, &terminal);
-                for line in text.lines() {
-                    assert!(line.chars().count() <= width, "{width}: {line:?}");
-                    assert_eq!(line, line.trim_end());
-                    assert!(!line.chars().any(char::is_control));
-                    assert!(unicode || line.is_ascii());
-                }
-            }
-        }
+    for report in [one(), starts(), many(), hostile(), empty()] {
+        assert_fits(|width, color, unicode| {
+            let terminal = Terminal {
+                width,
+                color,
+                unicode,
+            };
+            classify_terminal(&report.report, &terminal)
+        });
     }
 }
 

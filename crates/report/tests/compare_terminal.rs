@@ -1,34 +1,17 @@
-//! Snapshots of the terminal report of a comparison. `PREHEAT_UPDATE_SNAPSHOTS=1` updates
-//! them.
+//! Snapshots of the terminal report of a comparison.
 
 mod common;
-
-use std::path::Path;
+mod snapshot;
 
 use common::compare;
 use preheat_model::compare::CompareReport;
-use preheat_report::{Terminal, compare_terminal};
+use preheat_report::compare_terminal;
+use snapshot::{assert_snapshot, terminal};
 
 fn shown(name: &str, report: &CompareReport, width: usize, color: bool) {
-    let terminal = Terminal {
-        width,
-        color,
-        unicode: true,
-    };
-    let text = compare_terminal(report, &terminal);
-    let suffix = if color { "-colour" } else { "" };
-    let file = Path::new(env!("CARGO_MANIFEST_DIR"))
-        .join("tests/snapshots")
-        .join(format!("compare-{name}-{width}{suffix}.txt"));
-    if std::env::var_os("PREHEAT_UPDATE_SNAPSHOTS").is_some() {
-        std::fs::write(&file, &text).unwrap();
-    }
-    let kept = std::fs::read_to_string(&file).unwrap_or_default();
-    assert!(
-        kept == text,
-        "{} is not what is shown now:\n{text}",
-        file.display()
-    );
+    let text = compare_terminal(report, &terminal(width, color));
+    let suffix = if color { "-color" } else { "" };
+    assert_snapshot(&format!("compare-{name}-{width}{suffix}"), &text);
 }
 
 #[test]

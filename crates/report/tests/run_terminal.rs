@@ -1,31 +1,15 @@
-//! Snapshots of the terminal report of a run. `PREHEAT_UPDATE_SNAPSHOTS=1` updates them.
+//! Snapshots of the terminal report of a run.
 
 mod common;
-
-use std::path::Path;
+mod snapshot;
 
 use preheat_model::run::RunReport;
-use preheat_report::{Terminal, run_terminal};
+use preheat_report::run_terminal;
+use snapshot::{assert_snapshot, terminal};
 
 fn compare(name: &str, report: &RunReport, width: usize) {
-    let terminal = Terminal {
-        width,
-        color: false,
-        unicode: true,
-    };
-    let text = run_terminal(report, &terminal);
-    let file = Path::new(env!("CARGO_MANIFEST_DIR"))
-        .join("tests/snapshots")
-        .join(format!("{name}-{width}.txt"));
-    if std::env::var_os("PREHEAT_UPDATE_SNAPSHOTS").is_some() {
-        std::fs::write(&file, &text).unwrap();
-    }
-    let kept = std::fs::read_to_string(&file).unwrap_or_default();
-    assert!(
-        kept == text,
-        "{} is not what is shown now:\n{text}",
-        file.display()
-    );
+    let text = run_terminal(report, &terminal(width, false));
+    assert_snapshot(&format!("{name}-{width}"), &text);
 }
 
 #[test]

@@ -1,36 +1,23 @@
-//! Snapshots of the terminal report of measured remedies. `PREHEAT_UPDATE_SNAPSHOTS=1`
-//! updates them.
+//! Snapshots of the terminal report of measured remedies.
 
 mod common;
+mod snapshot;
 mod validator;
 
-use std::path::Path;
-
+use common::rendering::assert_fits;
 use common::tried::{hostile, nothing, training};
 use preheat_model::tried::TriedReport;
 use preheat_report::{Terminal, tried_html, tried_json, tried_terminal};
 use serde_json::Value;
+use snapshot::{assert_snapshot, terminal};
 use validator::validate;
 
 const SCHEMA: &str = "../../docs/schema/preheat.start-1.schema.json";
 const GUIDE: &str = "../../docs/start-json.md";
 
 fn compare(name: &str, report: &TriedReport, width: usize) {
-    let terminal = Terminal {
-        width,
-        color: false,
-        unicode: true,
-    };
-    let text = tried_terminal(report, &terminal);
-    let file = Path::new(env!("CARGO_MANIFEST_DIR"))
-        .join("tests/snapshots")
-        .join(format!("{name}-{width}.txt"));
-    if std::env::var_os("PREHEAT_UPDATE_SNAPSHOTS").is_some() {
-        std::fs::write(&file, &text).unwrap();
-    }
-    let kept = std::fs::read_to_string(&file).unwrap_or_default();
-    let file = file.display();
-    assert!(kept == text, "{file} is not what is shown now:\n{text}");
+    let text = tried_terminal(report, &terminal(width, false));
+    assert_snapshot(&format!("{name}-{width}"), &text);
 }
 
 #[test]
@@ -70,22 +57,14 @@ fn shows_that_nothing_helps() {
 #[test]
 fn no_line_is_wider_than_the_terminal() {
     for report in [training(), nothing(), hostile()] {
-        for width in [1, 10, 24, 40, 60, 79, 80, 100, 120, 200] {
-            for unicode in [false, true] {
-                let terminal = Terminal {
-                    width,
-                    color: false,
-                    unicode,
-                };
-                let text = tried_terminal(&report, &terminal);
-                for line in text.lines() {
-                    assert!(line.chars().count() <= width, "{width}: {line:?}");
-                    assert_eq!(line, line.trim_end());
-                    assert!(!line.chars().any(char::is_control));
-                    assert!(unicode || line.is_ascii());
-                }
-            }
-        }
+        assert_fits(|width, color, unicode| {
+            let terminal = Terminal {
+                width,
+                color,
+                unicode,
+            };
+            tried_terminal(&report, &terminal)
+        });
     }
 }
 

@@ -12,6 +12,7 @@ pub mod compare;
 mod experiments;
 mod frameworks;
 mod noise;
+pub mod rendering;
 pub mod run;
 pub mod tried;
 

@@ -124,6 +124,7 @@ fn style_of(verdict: Verdict) -> Style {
 mod tests {
     use super::*;
     use crate::fixture::compare;
+    use crate::fixture::rendering::{assert_fits, without_color};
 
     fn all_reports() -> Vec<CompareReport> {
         vec![
@@ -140,37 +141,17 @@ mod tests {
         ]
     }
 
-    /// Removes color escapes.
-    fn bare(text: &str) -> String {
-        let mut bare = String::new();
-        let mut rest = text;
-        while let Some((before, after)) = rest.split_once('\u{1b}') {
-            bare.push_str(before);
-            rest = after.split_once('m').map_or("", |(_, after)| after);
-        }
-        bare + rest
-    }
-
     #[test]
     fn no_line_is_wider_than_the_terminal() {
         for report in all_reports() {
-            for width in [1, 10, 24, 40, 60, 79, 80, 100, 120, 200] {
-                for (color, unicode) in [(false, false), (false, true), (true, true)] {
-                    let terminal = Terminal {
-                        width,
-                        color,
-                        unicode,
-                    };
-                    let text = bare(&compare_terminal(&report, &terminal));
-                    for line in text.lines() {
-                        assert!(line.chars().count() <= width, "{width}: {line:?}");
-                        assert_eq!(line, line.trim_end());
-                        assert!(!line.chars().any(char::is_control));
-                        assert!(unicode || line.is_ascii(), "{line}");
-                    }
-                    assert!(text.ends_with('\n') && !text.ends_with("\n\n"));
-                }
-            }
+            assert_fits(|width, color, unicode| {
+                let terminal = Terminal {
+                    width,
+                    color,
+                    unicode,
+                };
+                compare_terminal(&report, &terminal)
+            });
         }
     }
 
@@ -186,7 +167,7 @@ mod tests {
                 compare_terminal(&report, &terminal)
             });
             assert!(with.contains('\u{1b}'));
-            assert_eq!(bare(&with), without);
+            assert_eq!(without_color(&with), without);
         }
     }
 

@@ -84,17 +84,7 @@ fn head(screen: &mut Screen, report: &LabReport) {
 mod tests {
     use super::*;
     use crate::fixture;
-
-    /// Removes color escapes.
-    fn bare(text: &str) -> String {
-        let mut bare = String::new();
-        let mut rest = text;
-        while let Some((before, after)) = rest.split_once('\u{1b}') {
-            bare.push_str(before);
-            rest = after.split_once('m').map_or("", |(_, after)| after);
-        }
-        bare + rest
-    }
+    use crate::fixture::rendering::{assert_fits_from, without_color};
 
     fn all_reports() -> Vec<LabReport> {
         let mut early = fixture::report();
@@ -111,21 +101,14 @@ mod tests {
     #[test]
     fn no_line_is_wider_than_the_terminal() {
         for report in all_reports() {
-            for width in [24, 40, 60, 79, 80, 100, 120, 200] {
-                for (color, unicode) in [(false, false), (false, true), (true, true)] {
-                    let terminal = Terminal {
-                        width,
-                        color,
-                        unicode,
-                    };
-                    let text = lab_terminal(&report, &terminal);
-                    for line in bare(&text).lines() {
-                        assert!(line.chars().count() <= width, "{width}: {line:?}");
-                        assert_eq!(line, line.trim_end());
-                    }
-                    assert!(text.ends_with('\n') && !text.ends_with("\n\n"));
-                }
-            }
+            assert_fits_from(24, |width, color, unicode| {
+                let terminal = Terminal {
+                    width,
+                    color,
+                    unicode,
+                };
+                lab_terminal(&report, &terminal)
+            });
         }
     }
 
@@ -143,7 +126,7 @@ mod tests {
             )
         };
         assert!(with(true).contains('\u{1b}'));
-        assert_eq!(bare(&with(true)), with(false));
+        assert_eq!(without_color(&with(true)), with(false));
         assert!(!with(false).contains('\u{1b}'));
     }
 
