@@ -130,20 +130,21 @@ pub struct LabArguments {
     pub list: bool,
 }
 
+/// Removes the offer to write to standard output from the help of a flag.
+fn without_standard_output(arg: clap::Arg) -> clap::Arg {
+    let help = arg.get_help().map(ToString::to_string).unwrap_or_default();
+    match help.strip_suffix("; - for standard output") {
+        Some(help) => arg.help(help.to_owned()),
+        None => arg,
+    }
+}
+
 #[derive(Debug, Args)]
 #[command(
     before_help = "Runs the command, unmodified, in fresh processes; finds its iterations; and reports how long it takes to the first result, how much slower the first iteration is than the steady one, where every millisecond and megabyte went, and what would remove it. The output, input and exit code of the command are unchanged; the report is written to standard error.",
     help_template = TEMPLATE,
     // Standard output belongs to the command.
-    mut_arg("json", |json| json.help("Write the result as JSON")),
-    mut_arg("html", |html| html.help("Write the result as one HTML page")),
-    mut_arg("csv", |csv| csv.help("Write causes and iterations of every start as CSV")),
-    mut_arg("perfetto", |trace| {
-        trace.help("Write every recorded span as a trace for ui.perfetto.dev")
-    }),
-    mut_arg("speedscope", |profile| {
-        profile.help("Write causes and recorded spans as profiles for speedscope.app")
-    }),
+    mut_args(without_standard_output),
     after_help = "Examples:
   preheat run -- python train.py
   preheat run --starts 10 -- python -m mypackage.serve --once

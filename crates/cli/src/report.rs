@@ -14,30 +14,19 @@ use crate::terminal;
 pub fn run(arguments: &ReportArguments) -> Result<ExitCode> {
     let path = &arguments.file;
     let saved = kept::read_any(path, arguments.iterations.as_deref())?;
-    let (csv, perfetto) = match &saved {
-        AnySaved::Result(Saved::Recording(_)) => (true, true),
-        AnySaved::Result(Saved::Run(_)) => (true, false),
+    let flag = match &saved {
+        AnySaved::Result(Saved::Recording(_)) => None,
+        AnySaved::Result(Saved::Run(_)) => arguments.export.needs_recording(),
         AnySaved::Result(Saved::Lab(_)) | AnySaved::Comparison(_) | AnySaved::Measurement(_) => {
-            (false, false)
+            arguments.export.needs_run()
         }
     };
-    for (flag, possible, given) in [
-        ("--csv", csv, arguments.export.csv.is_some()),
-        ("--perfetto", perfetto, arguments.export.perfetto.is_some()),
-        (
-            "--speedscope",
-            perfetto,
-            arguments.export.speedscope.is_some(),
-        ),
-        ("--otlp", perfetto, arguments.export.otlp.is_some()),
-    ] {
-        if given && !possible {
-            return Err(Usage(format!(
-                "{flag} needs a recording made by `preheat run`, and {} is not one",
-                path.display()
-            ))
-            .into());
-        }
+    if let Some(flag) = flag {
+        return Err(Usage(format!(
+            "{flag} needs a recording made by `preheat run`, and {} is not one",
+            path.display()
+        ))
+        .into());
     }
     let terminal = terminal::of_stdout();
     match &saved {

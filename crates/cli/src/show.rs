@@ -55,6 +55,26 @@ pub struct ExportArguments {
     pub otlp: Option<Collector>,
 }
 
+impl ExportArguments {
+    /// The first given flag that needs a recording.
+    pub fn needs_recording(&self) -> Option<&'static str> {
+        let given = [
+            ("--perfetto", self.perfetto.is_some()),
+            ("--speedscope", self.speedscope.is_some()),
+            ("--otlp", self.otlp.is_some()),
+        ];
+        given
+            .into_iter()
+            .find_map(|(flag, given)| given.then_some(flag))
+    }
+
+    /// The first given flag that needs a recording, or the document of a run.
+    pub fn needs_run(&self) -> Option<&'static str> {
+        let csv = self.csv.is_some().then_some("--csv");
+        csv.or_else(|| self.needs_recording())
+    }
+}
+
 /// The formats of result files, each named by a flag. A verb declares its formats as an enum,
 /// so that the compiler finds a format that is not rendered.
 pub trait Format: Copy {

@@ -39,9 +39,7 @@ pub use compare::{compare_html, compare_terminal};
 pub use doctor::{doctor_json, doctor_terminal};
 pub use json::{classify_json, compare_json, lab_json, run_json};
 pub use lab::{lab_html, lab_terminal};
-pub use run::{
-    OtlpRequest, run_csv, run_html, run_otlp, run_perfetto, run_speedscope, run_terminal,
-};
+pub use run::*;
 pub use terminal::Terminal;
 pub use tried::{tried_html, tried_json, tried_terminal};
 pub use units::{bandwidth, bytes, duration};
