@@ -9,6 +9,7 @@ use std::process::{Command, Stdio};
 
 mod support;
 use preheat_model::run::Cause;
+use preheat_start::Remedy;
 use support::{Directory, python_with, run};
 
 /// Commands that install preheat, which the test needs already.
@@ -185,13 +186,17 @@ fn anchors(text: &str) -> HashSet<String> {
     headings.map(anchor).collect()
 }
 
+/// The name of the page of a cause.
+fn slug(cause: Cause) -> String {
+    let name = cause.as_str().to_lowercase();
+    name.replace('\'', "").replace(' ', "-")
+}
+
 #[test]
 fn every_cause_has_a_page() {
-    let contents = fs::read_to_string(root().join("mkdocs.yml")).expect("mkdocs.yml");
     for cause in Cause::ALL {
         let name = cause.as_str();
-        let slug = name.to_lowercase().replace('\'', "").replace(' ', "-");
-        let page = root().join(format!("docs/causes/{slug}.md"));
+        let page = root().join(format!("docs/causes/{}.md", slug(cause)));
         let text = fs::read_to_string(&page).unwrap_or_default();
         for part in [
             "\n## How to see it\n",
@@ -200,7 +205,56 @@ fn every_cause_has_a_page() {
         ] {
             assert!(text.contains(part), "{}: {part:?}", page.display());
         }
-        assert!(contents.contains(&format!("causes/{slug}.md")), "{slug}");
+    }
+}
+
+/// Schemas, guides and the contents of the site repeat the list of causes. `PREHEAT_UPDATE=1`
+/// writes it anew.
+#[test]
+fn every_list_of_causes_is_current() {
+    let list = |separator, item: &dyn Fn(Cause) -> String| Cause::ALL.map(item).join(separator);
+    let names = list(", ", &|cause| format!("\"{}\"", cause.as_str()));
+    for schema in ["run-2", "compare-1", "check-2"] {
+        let file = format!("docs/schema/preheat.{schema}.schema.json");
+        current(&file, "\"cause\": {\n      \"enum\": [", &names, "]");
+    }
+    let rows = list("\n", &|cause| {
+        format!("| `{}` | {} |", cause.as_str(), cause.explanation())
+    });
+    let head = "| cause | what it means |\n|---|---|\n";
+    current("docs/run-json.md", head, &rows, "\n\n");
+    let rows = list("\n", &|cause| {
+        let about = cause.explanation().trim_end_matches('.');
+        format!("| [{}]({}.md) | {about} |", cause.as_str(), slug(cause))
+    });
+    let head = "| cause | in short |\n|---|---|\n";
+    current("docs/causes/README.md", head, &rows, "\n\n");
+    let pages = list("\n", &|cause| format!("      - causes/{}.md", slug(cause)));
+    current("mkdocs.yml", "- causes/README.md\n", &pages, "\n  - ");
+}
+
+/// The schema and the guide of `start --measure` repeat the list of remedies.
+#[test]
+fn every_list_of_remedies_is_current() {
+    let names = Remedy::ALL.map(|remedy| format!("\"{remedy}\"")).join(", ");
+    let schema = "docs/schema/preheat.start-1.schema.json";
+    current(schema, "\"remedy\": {\"enum\": [", &names, "]");
+    let names = Remedy::ALL.map(|remedy| format!("`{remedy}`")).join(", ");
+    current("docs/start-json.md", "| `id` | one of ", &names, " |");
+}
+
+/// Compares the part of a file between `head` and `tail` with `expected`.
+fn current(file: &str, head: &str, expected: &str, tail: &str) {
+    let path = root().join(file);
+    let text = fs::read_to_string(&path).expect(file);
+    let begin = text.find(head).expect(head) + head.len();
+    let length = text[begin..].find(tail).expect(tail);
+    if std::env::var_os("PREHEAT_UPDATE").is_some() {
+        let (before, after) = (&text[..begin], &text[begin + length..]);
+        fs::write(&path, [before, expected, after].concat()).expect(file);
+    } else {
+        let part = &text[begin..begin + length];
+        assert_eq!(part, expected, "{file}: PREHEAT_UPDATE=1 writes it anew");
     }
 }
 

@@ -5,7 +5,6 @@ mod validator;
 
 use common::check;
 use preheat_model::check::CheckReport;
-use preheat_model::run::Cause;
 use preheat_report::check_json;
 use serde_json::Value;
 use validator::validate;
@@ -66,11 +65,6 @@ fn documents_round_trip() {
 }
 
 #[test]
-fn the_schema_lists_every_cause_and_the_guide_every_field() {
-    let schema: Value = serde_json::from_str(&validator::read(SCHEMA)).unwrap();
-    let named: Vec<&str> = (schema["$defs"]["cause"]["enum"].as_array().unwrap().iter())
-        .filter_map(Value::as_str)
-        .collect();
-    assert_eq!(named, Cause::ALL.map(Cause::as_str));
+fn the_guide_lists_every_field_of_the_schema() {
     validator::guide_names_every_field(GUIDE, SCHEMA);
 }

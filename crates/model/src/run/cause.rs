@@ -128,6 +128,33 @@ impl Cause {
         }
     }
 
+    /// A name of one or two words, for charts.
+    pub fn short(self) -> &'static str {
+        match self {
+            Cause::ProcessStart => "start",
+            Cause::LibraryLoading => "libraries",
+            Cause::PythonImports => "imports",
+            Cause::BytecodeCompilation => "bytecode",
+            Cause::DriverInit => "driver",
+            Cause::ContextCreation => "context",
+            Cause::KernelLoading => "kernels",
+            Cause::KernelCompilation => "compilation",
+            Cause::LibrarySetUp => "set-up",
+            Cause::DeviceAllocation => "allocation",
+            Cause::PinnedAllocation => "pinning",
+            Cause::HostToDevice => "to device",
+            Cause::DeviceToHost => "from device",
+            Cause::CollectiveSetUp => "collectives",
+            Cause::GraphCapture => "graphs",
+            Cause::GpuRestore => "restore",
+            Cause::WaitingForDevice => "waiting",
+            Cause::SteadyWork => "steady",
+            Cause::OwnCpu => "own CPU",
+            Cause::Idle => "idle",
+            Cause::Unexplained => "unexplained",
+        }
+    }
+
     /// A one-line explanation.
     pub fn explanation(self) -> &'static str {
         match self {

@@ -5,7 +5,6 @@ use preheat_model::run::Cause;
 use super::look;
 use crate::html::scale::Axis;
 use crate::html::svg::{Anchor, Svg};
-use crate::run::words::short;
 use crate::units::duration;
 
 /// The position and name of a stacked bar.
@@ -48,7 +47,7 @@ impl Stack<'_> {
             svg.text(&class, Anchor::Middle, (middle, y), text);
         };
         let fits = |text: &str| written(text) + 10.0 <= width;
-        let name = short(cause);
+        let name = cause.short();
         let centre = self.top + self.height / 2.0;
         if self.height >= 36.0 && fits(name) && fits(time) {
             text(name, centre - 4.0);

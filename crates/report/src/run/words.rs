@@ -3,7 +3,7 @@
 
 use preheat_model::run::trace::Clock;
 use preheat_model::run::{
-    AfterReading, AroundReport, Cause, CauseSeconds, FunctionReport, HostMemory, IterationUnit,
+    AfterReading, AroundReport, CauseSeconds, FunctionReport, HostMemory, IterationUnit,
     IterationsBy, RegionReport, RepeatReport, RunReport, Rung, Temperature, Unfinished,
 };
 use preheat_model::stats::{Class, Consistency, Interval, MUCH_SLOWER};
@@ -347,33 +347,6 @@ pub(crate) fn about_regions(regions: &[&RegionReport]) -> String {
         );
     }
     about
-}
-
-/// A short name of a cause.
-pub(crate) fn short(cause: Cause) -> &'static str {
-    match cause {
-        Cause::ProcessStart => "start",
-        Cause::LibraryLoading => "libraries",
-        Cause::PythonImports => "imports",
-        Cause::BytecodeCompilation => "bytecode",
-        Cause::DriverInit => "driver",
-        Cause::ContextCreation => "context",
-        Cause::KernelLoading => "kernels",
-        Cause::KernelCompilation => "compilation",
-        Cause::LibrarySetUp => "set-up",
-        Cause::DeviceAllocation => "allocation",
-        Cause::PinnedAllocation => "pinning",
-        Cause::HostToDevice => "to device",
-        Cause::DeviceToHost => "from device",
-        Cause::CollectiveSetUp => "collectives",
-        Cause::GraphCapture => "graphs",
-        Cause::GpuRestore => "restore",
-        Cause::WaitingForDevice => "waiting",
-        Cause::SteadyWork => "steady",
-        Cause::OwnCpu => "own CPU",
-        Cause::Idle => "idle",
-        Cause::Unexplained => "unexplained",
-    }
 }
 
 /// A description of a temperature. None includes another.

@@ -2,7 +2,7 @@
 
 use preheat_model::run::{Cause, Item, RunReport};
 
-use super::super::words::{short, waited};
+use super::super::words::waited;
 use crate::terminal::cells::{durations, is_words, name as cut};
 use crate::terminal::{Screen, Style, clean, pad, width};
 use crate::units::{bytes, duration};
@@ -100,7 +100,7 @@ fn list(screen: &mut Screen, title: &str, about: &str, entries: &[Entry]) {
     let name = longest.min((room * 3 / 10).max(USUAL_NAME).max(words.min(LONG_WORDS)));
     let cause = match room {
         _ if room >= WIDE => Cause::as_str,
-        _ => short,
+        _ => Cause::short,
     };
     let longest = entries.iter().map(|entry| width(cause(entry.cause))).max();
     let causes = longest.filter(|_| room >= LEAST_WITH_CAUSE).unwrap_or(0);
