@@ -1,4 +1,6 @@
-//! The progress bar: one line on standard error, shown only on a terminal.
+//! The progress bar: one line on standard error, shown only on a terminal. It is drawn when
+//! something has finished, so it needs neither the threads nor the terminal library of
+//! `indicatif`.
 
 use std::io::{IsTerminal, Write};
 use std::time::Duration;

@@ -1,4 +1,5 @@
-//! Reads comma-separated lines cell by cell: a row may have millions of cells.
+//! Reads comma-separated lines cell by cell. A row may have millions of cells, and the `csv`
+//! crate would keep a whole row in memory.
 
 use std::borrow::Cow;
 
