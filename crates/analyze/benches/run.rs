@@ -11,7 +11,7 @@ use std::time::Instant;
 
 use preheat_analyze::run::analyze;
 use preheat_model::run::Recording;
-use preheat_model::run::trace::{Span, StartTrace, What};
+use preheat_model::run::trace::{Iteration, Span, StartTrace, What};
 use preheat_model::stats::Rng;
 
 #[path = "../tests/run_builder/mod.rs"]
@@ -106,7 +106,7 @@ fn generate(spans: u64, steps: bool, repeats: bool, busy: bool) -> Recording {
                 end: now + 10_000,
                 detail: name,
                 symbol: 0,
-                what: What::OptimizerStep,
+                what: What::Iteration(Iteration::OptimizerStep),
                 depth: 0,
             });
             now += 20_000;

@@ -1,7 +1,7 @@
 //! Explains recordings with planted costs, cause by cause, within 1 %.
 
 use preheat_analyze::run::analyze;
-use preheat_model::run::trace::What;
+use preheat_model::run::trace::{Iteration, What};
 use preheat_model::run::{Cause, IterationsBy, Temperature};
 use preheat_model::stats::Class;
 
@@ -36,16 +36,28 @@ fn training() -> Program {
         (431.0, 433.0),
     );
     // The first step: 440 to 500. A model call, kernels used for the first time.
-    p.frame(What::ModelCall, "Net", (440.0, 470.0));
+    p.frame(What::Iteration(Iteration::ModelCall), "Net", (440.0, 470.0));
     p.module(1 << 20, &[90], &[], (441.0, 456.0));
     p.launch("_ZN2at6native3addEv", (456.0, 460.0));
-    p.frame(What::OptimizerStep, "SGD", (490.0, 500.0));
+    p.frame(
+        What::Iteration(Iteration::OptimizerStep),
+        "SGD",
+        (490.0, 500.0),
+    );
     p.call("cuStreamSynchronize", (495.0, 499.0));
     for i in 0..20 {
         let at = 500.0 + 10.0 * f64::from(i);
-        p.frame(What::ModelCall, "Net", (at + 1.0, at + 3.0));
+        p.frame(
+            What::Iteration(Iteration::ModelCall),
+            "Net",
+            (at + 1.0, at + 3.0),
+        );
         p.launch("_ZN2at6native3addEv", (at + 1.5, at + 1.6));
-        p.frame(What::OptimizerStep, "SGD", (at + 5.0, at + 10.0));
+        p.frame(
+            What::Iteration(Iteration::OptimizerStep),
+            "SGD",
+            (at + 5.0, at + 10.0),
+        );
         p.call("cuStreamSynchronize", (at + 6.0, at + 10.0));
     }
     p.busy(0, &[(0.0, 340.0), (380.0, 710.0)], 710.0);
@@ -147,7 +159,7 @@ fn model_calls_last_until_the_synchronization() {
     let mut p = Program::python(100);
     for i in 0..6 {
         let at = 20.0 + 20.0 * f64::from(i);
-        p.frame(What::ModelCall, "Net", (at, at + 5.0));
+        p.frame(What::Iteration(Iteration::ModelCall), "Net", (at, at + 5.0));
         p.call("cuStreamSynchronize", (at + 6.0, at + 9.0));
         p.copy("cuMemcpyDtoHAsync", 4096, (1, 2), (at + 10.0, at + 12.0));
     }
@@ -166,7 +178,7 @@ fn steps_of_keras_are_iterations() {
     let mut p = Program::python(100);
     for i in 0..5 {
         let at = 20.0 + 20.0 * f64::from(i);
-        p.frame(What::TrainStep, "fit", (at, at + 5.0));
+        p.frame(What::Iteration(Iteration::TrainStep), "fit", (at, at + 5.0));
     }
     p.busy(0, &[(0.0, 130.0)], 130.0);
     let report = findings("auto", p.alone(130.0)).report;

@@ -2,7 +2,7 @@
 //! fully detailed ones.
 
 use preheat_analyze::run::analyze;
-use preheat_model::run::trace::{StartTrace, What};
+use preheat_model::run::trace::{Iteration, StartTrace, What};
 use preheat_model::run::{Cause, IterationsBy, RunReport};
 
 #[path = "run_builder/mod.rs"]
@@ -28,7 +28,11 @@ fn whole() -> Program {
     for iteration in 0..ITERATIONS {
         let begin = begin_of(iteration);
         let end = begin_of(iteration + 1);
-        p.frame(What::ModelCall, "Net", (begin, begin + 5.0));
+        p.frame(
+            What::Iteration(Iteration::ModelCall),
+            "Net",
+            (begin, begin + 5.0),
+        );
         p.copy("cuMemcpyHtoDAsync", 64, (1, 2), (begin, begin + 1.0));
         for launch in 0..4 {
             let at = begin + 1.0 + 0.5 * f64::from(launch);
@@ -135,7 +139,11 @@ fn time_without_detail_is_not_own_cpu_time() {
     p.call("cuCtxSynchronize", (50.0, 55.0));
     for step in 0..5 {
         let at = 100.0 + 10.0 * f64::from(step);
-        p.frame(What::OptimizerStep, "SGD", (at, at + 10.0));
+        p.frame(
+            What::Iteration(Iteration::OptimizerStep),
+            "SGD",
+            (at, at + 10.0),
+        );
     }
     p.busy(0, &[(0.0, 50.0), (55.0, 150.0)], 150.0);
     let found = findings("auto", p.alone(150.0));

@@ -1,7 +1,7 @@
 //! Detection of iterations, doubts about them, and the excess of the first one.
 
 use preheat_analyze::run::analyze;
-use preheat_model::run::trace::{StartTrace, What};
+use preheat_model::run::trace::{Iteration, StartTrace, What};
 use preheat_model::run::{Cause, Temperature};
 
 #[path = "run_builder/mod.rs"]
@@ -32,14 +32,30 @@ fn the_first_step_begins_with_the_fetch_of_its_batch() {
     let training = |optimizers: &[&str]| {
         let mut p = Program::python(100);
         // The data is inspected long before.
-        p.frame(What::DataFetch, "DataLoader", (20.0, 25.0));
+        p.frame(
+            What::Iteration(Iteration::DataFetch),
+            "DataLoader",
+            (20.0, 25.0),
+        );
         for i in 0..6 {
             let at = 100.0 + 40.0 * f64::from(i);
-            p.frame(What::DataFetch, "DataLoader", (at + 5.0, at + 12.0));
-            p.frame(What::ModelCall, "Net", (at + 13.0, at + 20.0));
+            p.frame(
+                What::Iteration(Iteration::DataFetch),
+                "DataLoader",
+                (at + 5.0, at + 12.0),
+            );
+            p.frame(
+                What::Iteration(Iteration::ModelCall),
+                "Net",
+                (at + 13.0, at + 20.0),
+            );
             for (turn, optimizer) in optimizers.iter().enumerate() {
                 let at = at + 25.0 + 5.0 * turn as f64;
-                p.frame(What::OptimizerStep, optimizer, (at, at + 4.0));
+                p.frame(
+                    What::Iteration(Iteration::OptimizerStep),
+                    optimizer,
+                    (at, at + 4.0),
+                );
             }
         }
         p.busy(0, &[(0.0, 360.0)], 360.0);
@@ -84,9 +100,17 @@ fn steps_before_the_first_line_are_a_warm_up() {
             let at = 100.0 + 40.0 * f64::from(i);
             // The recorder stops to hook model calls after eight steps.
             if i < 8 {
-                p.frame(What::ModelCall, "Net", (at + 5.0, at + 20.0));
+                p.frame(
+                    What::Iteration(Iteration::ModelCall),
+                    "Net",
+                    (at + 5.0, at + 20.0),
+                );
             }
-            p.frame(What::OptimizerStep, "SGD", (at + 25.0, at + 30.0));
+            p.frame(
+                What::Iteration(Iteration::OptimizerStep),
+                "SGD",
+                (at + 25.0, at + 30.0),
+            );
         }
         p.busy(0, &[(0.0, 800.0)], 800.0);
         let mut start = p.alone(800.0);
@@ -343,12 +367,18 @@ fn the_thread_with_the_earliest_first_result_counts() {
     let other = p.thread("worker");
     for i in 0..20 {
         let at = 100.0 + 10.0 * f64::from(i);
-        p.frame(What::ModelCall, "Net", (at, at + 5.0));
+        p.frame(What::Iteration(Iteration::ModelCall), "Net", (at, at + 5.0));
     }
     for i in 0..10 {
         let at = 50.0 + 10.0 * f64::from(i);
         let text = p.text("Net");
-        p.span(other, (at, at + 5.0), What::ModelCall, 0, text);
+        p.span(
+            other,
+            (at, at + 5.0),
+            What::Iteration(Iteration::ModelCall),
+            0,
+            text,
+        );
     }
     p.busy(0, &[(0.0, 300.0)], 300.0);
     let report = findings("auto", p.alone(300.0)).report;

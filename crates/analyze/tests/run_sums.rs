@@ -3,7 +3,7 @@
 
 use preheat_analyze::run::analyze;
 use preheat_model::run::Cause;
-use preheat_model::run::trace::{Span, What};
+use preheat_model::run::trace::{Iteration, Span, What};
 use preheat_model::stats::Rng;
 
 #[path = "run_builder/mod.rs"]
@@ -34,11 +34,11 @@ const KINDS: [What; 17] = [
     What::Import,
     What::Load,
     What::Bytecode,
-    What::OptimizerStep,
-    What::ModelCall,
-    What::TrainStep,
-    What::PredictStep,
-    What::TestStep,
+    What::Iteration(Iteration::OptimizerStep),
+    What::Iteration(Iteration::ModelCall),
+    What::Iteration(Iteration::TrainStep),
+    What::Iteration(Iteration::PredictStep),
+    What::Iteration(Iteration::TestStep),
     What::Range,
 ];
 

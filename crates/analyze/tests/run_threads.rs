@@ -1,7 +1,7 @@
 //! Several threads and processes: the path follows whichever does the work.
 
 use preheat_model::run::Cause;
-use preheat_model::run::trace::{Process, What};
+use preheat_model::run::trace::{Iteration, Process, What};
 
 #[path = "run_builder/mod.rs"]
 mod run_builder;
@@ -58,7 +58,11 @@ fn a_wrapper_is_followed_to_the_program_that_it_starts() {
     p.import("torch", ("__main__", "a.py:1"), (90.0, 190.0), 100.0);
     for i in 0..5 {
         let at = 200.0 + 10.0 * f64::from(i);
-        p.frame(What::OptimizerStep, "Adam", (at, at + 5.0));
+        p.frame(
+            What::Iteration(Iteration::OptimizerStep),
+            "Adam",
+            (at, at + 5.0),
+        );
     }
     p.busy(0, &[(50.0, 300.0)], 300.0);
     let child = p.started(50.0, 60.0, 300.0);
@@ -87,7 +91,13 @@ fn a_thread_that_iterates_is_preceded_by_the_one_that_made_it() {
     let name = p.text("Net");
     for i in 0..5 {
         let at = 150.0 + 10.0 * f64::from(i);
-        p.span(worker, (at, at + 10.0), What::ModelCall, 0, name);
+        p.span(
+            worker,
+            (at, at + 10.0),
+            What::Iteration(Iteration::ModelCall),
+            0,
+            name,
+        );
     }
     p.busy(0, &[(0.0, 130.0)], 200.0);
     p.busy(worker, &[(150.0, 200.0)], 200.0);
@@ -135,7 +145,11 @@ fn a_forked_worker_that_iterates_has_no_start_phase() {
     (child.process.parent, child.process.main) = (100, None);
     for i in 0..5 {
         let at = 150.0 + 10.0 * f64::from(i);
-        child.frame(What::OptimizerStep, "SGD", (at, at + 10.0));
+        child.frame(
+            What::Iteration(Iteration::OptimizerStep),
+            "SGD",
+            (at, at + 10.0),
+        );
     }
     child.busy(0, &[(130.0, 250.0)], 250.0);
     let samples = &mut child.process.threads[0].samples;

@@ -2,7 +2,7 @@
 //! program without any loop.
 
 use preheat_analyze::run::analyze;
-use preheat_model::run::trace::{Clock, Reading, What};
+use preheat_model::run::trace::{Clock, Iteration, Reading, What};
 use preheat_model::run::{
     AfterReading, Body, Cause, CauseSeconds, IterationsBy, RunReport, TimedFile, Timers,
 };
@@ -112,7 +112,11 @@ fn the_time_that_a_timer_adds_to_the_first_iteration_has_causes() {
         timed_with(&readings, &[(3, 6)], &[], |p| {
             for at in &calls {
                 p.allocate("cuMemAlloc", 512, 1, (at - allocated, *at));
-                p.frame(What::ModelCall, "Net", (*at, at + 10.0));
+                p.frame(
+                    What::Iteration(Iteration::ModelCall),
+                    "Net",
+                    (*at, at + 10.0),
+                );
             }
         })
     };
@@ -133,7 +137,11 @@ fn the_time_that_a_timer_adds_to_the_first_iteration_has_causes() {
     let found = timed_with(&readings, &[(3, 6)], &[], |p| {
         for at in &calls {
             p.allocate("cuMemAlloc", 512, 1, (at - 5.0, *at));
-            p.frame(What::ModelCall, "Net", (*at, at + 10.0));
+            p.frame(
+                What::Iteration(Iteration::ModelCall),
+                "Net",
+                (*at, at + 10.0),
+            );
         }
     });
     let around = found.regions[0].around.as_ref().expect("it is longer");

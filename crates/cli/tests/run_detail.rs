@@ -6,7 +6,7 @@ use std::fs;
 use std::path::Path;
 use std::process::Command;
 
-use preheat_model::run::trace::{Process, Span, What};
+use preheat_model::run::trace::{Iteration, Process, Span, What};
 use preheat_model::run::{IterationsBy, RunReport};
 
 mod support;
@@ -100,7 +100,7 @@ with torch.no_grad():
     };
     assert_eq!(report.iterations_by, IterationsBy::Python);
     assert_eq!(report.starts[0].iterations.len(), 260);
-    let calls: Vec<(u64, u64)> = (spans(&process, What::ModelCall).iter())
+    let calls: Vec<(u64, u64)> = (spans(&process, What::Iteration(Iteration::ModelCall)).iter())
         .map(|call| (call.begin, call.end))
         .collect();
     let launches = in_each(&process, What::Launch, &calls);
@@ -153,7 +153,7 @@ for step in range(100):
         return;
     };
     assert!(report.iteration.contains("SGD"), "{}", report.iteration);
-    let steps = spans(&process, What::OptimizerStep);
+    let steps = spans(&process, What::Iteration(Iteration::OptimizerStep));
     assert_eq!(steps.len(), 100);
     // From the end of one to that of the next.
     let iterations: Vec<(u64, u64)> = (steps.windows(2))

@@ -272,21 +272,8 @@ impl Decoder {
     }
 
     fn iteration(&self, record: &Record) -> Option<(What, u32)> {
-        let what = match Iteration::from_u16(record.symbol)? {
-            Iteration::OptimizerStep => What::OptimizerStep,
-            Iteration::ModelCall => What::ModelCall,
-            Iteration::TrainStep => What::TrainStep,
-            Iteration::PredictStep => What::PredictStep,
-            Iteration::TestStep => What::TestStep,
-            Iteration::DataFetch => What::DataFetch,
-            Iteration::Predict => What::Predict,
-            Iteration::Evaluate => What::Evaluate,
-            Iteration::Epoch => What::Epoch,
-            Iteration::FunctionCall => What::FunctionCall,
-            Iteration::CompiledCall => What::CompiledCall,
-            Iteration::Named => What::Named,
-        };
-        Some((what, self.text(record.value)))
+        let which = Iteration::from_u16(record.symbol)?;
+        Some((What::Iteration(which), self.text(record.value)))
     }
 
     /// The number of a text, or 0 (the empty text) if it is undefined.

@@ -193,8 +193,8 @@ fn imports_loads_iterations_and_ranges_are_spans() {
             What::Import,
             What::Load,
             What::Bytecode,
-            What::OptimizerStep,
-            What::ModelCall,
+            What::Iteration(Iteration::OptimizerStep),
+            What::Iteration(Iteration::ModelCall),
             What::Range,
             What::Range
         ]

@@ -174,7 +174,7 @@ impl Shape {
 }
 
 /// Iterations that are detected in Python.
-#[repr(u16)]
+#[repr(u8)]
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Iteration {
     /// A PyTorch optimizer step.
@@ -205,6 +205,9 @@ pub enum Iteration {
 }
 
 impl Iteration {
+    /// The variant with the highest number.
+    pub const LAST: Iteration = Iteration::Named;
+
     /// The iteration kind with this number, if this version knows it.
     pub const fn from_u16(number: u16) -> Option<Iteration> {
         Some(match number {

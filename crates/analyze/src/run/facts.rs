@@ -19,7 +19,7 @@ pub(super) struct Facts<'a> {
     /// Indexed by function: the time of its first launch.
     first_launch: Vec<u64>,
     /// Indexed by thread: the number of spans of each type.
-    counts: Vec<[u32; KINDS]>,
+    counts: Vec<[u32; What::COUNT]>,
     /// Indexed like `bytecode`: the import that caused the compilation.
     compiled_for: Vec<Option<u32>>,
     /// Addresses ever allocated on the device, and page-locked addresses.
@@ -27,9 +27,6 @@ pub(super) struct Facts<'a> {
     pub pinned: Ranges,
     waiting: Waiting,
 }
-
-/// The number of span types.
-const KINDS: usize = What::Range as usize + 1;
 
 /// The object that an item refers to, as an index into a table of its process.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -70,17 +67,17 @@ impl<'a> Facts<'a> {
                 })
                 .collect(),
             first_launch: vec![u64::MAX; process.functions.len()],
-            counts: vec![[0; KINDS]; process.threads.len()],
+            counts: vec![[0; What::COUNT]; process.threads.len()],
             compiled_for: vec![None; process.bytecode.len()],
             device: Ranges::default(),
             pinned: Ranges::default(),
             waiting: Waiting::new(process),
         };
         for (index, thread) in process.threads.iter().enumerate() {
-            let mut counts = [0; KINDS];
+            let mut counts = [0; What::COUNT];
             let mut imports: Vec<&Span> = Vec::new();
             for span in &thread.spans {
-                counts[span.what as usize] += 1;
+                counts[span.what.index()] += 1;
                 if matches!(span.what, What::Import | What::Bytecode) {
                     while imports.pop_if(|outer| outer.end <= span.begin).is_some() {}
                     match span.what {
@@ -152,16 +149,16 @@ impl<'a> Facts<'a> {
     }
 
     /// The number of spans of a type in a thread.
-    pub(super) fn count(&self, thread: usize, what: What) -> u32 {
-        self.counts
-            .get(thread)
-            .map_or(0, |counts| counts[what as usize])
+    pub(super) fn count(&self, thread: usize, what: impl Into<What>) -> u32 {
+        let what = what.into().index();
+        self.counts.get(thread).map_or(0, |counts| counts[what])
     }
 
     /// The number of spans of a type in all threads.
-    pub(super) fn count_in_all(&self, what: What) -> u64 {
+    pub(super) fn count_in_all(&self, what: impl Into<What>) -> u64 {
+        let what = what.into().index();
         let counts = self.counts.iter();
-        counts.map(|counts| u64::from(counts[what as usize])).sum()
+        counts.map(|counts| u64::from(counts[what])).sum()
     }
 
     /// Returns true if the span is a call to a driver or library.
@@ -175,22 +172,7 @@ impl<'a> Facts<'a> {
             | What::Launch
             | What::Module
             | What::Lookup => true,
-            What::Import
-            | What::Bytecode
-            | What::Load
-            | What::OptimizerStep
-            | What::ModelCall
-            | What::TrainStep
-            | What::PredictStep
-            | What::TestStep
-            | What::DataFetch
-            | What::Predict
-            | What::Evaluate
-            | What::Epoch
-            | What::FunctionCall
-            | What::CompiledCall
-            | What::Named
-            | What::Range => false,
+            What::Import | What::Bytecode | What::Load | What::Iteration(_) | What::Range => false,
         }
     }
 
@@ -214,18 +196,7 @@ impl<'a> Facts<'a> {
     pub(super) fn judge(&self, span: &Span, within: Option<&Judged>) -> Option<Judged> {
         let symbol = Thing::Symbol(u32::from(span.symbol));
         let (cause, thing) = match span.what {
-            What::OptimizerStep
-            | What::ModelCall
-            | What::TrainStep
-            | What::PredictStep
-            | What::TestStep
-            | What::DataFetch
-            | What::Predict
-            | What::Evaluate
-            | What::Epoch
-            | What::FunctionCall
-            | What::CompiledCall
-            | What::Named => return None,
+            What::Iteration(_) => return None,
             What::Range if self.compiling.get(span.detail as usize) == Some(&true) => {
                 // The outermost range is named after the compiled function, the inner ones
                 // after compiler passes. The phases of torch.compile are separate items.

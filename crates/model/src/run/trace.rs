@@ -4,6 +4,7 @@
 //! They are compact, because a recording may have ten million spans. All times are
 //! nanoseconds since the start's `exec`.
 
+pub use preheat_wire::Iteration;
 use serde::{Deserialize, Serialize};
 
 use super::{Manifest, Mapped, Stacks};
@@ -144,7 +145,6 @@ pub struct Span {
 
 /// The type of a span, and the table that its `detail` refers to.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-#[repr(u8)]
 pub enum What {
     /// A call without details; `detail` is unused.
     Call,
@@ -168,33 +168,76 @@ pub enum What {
     Load,
     /// `bytecode`.
     Bytecode,
-    /// A step of a PyTorch optimizer: `texts` has its name.
-    OptimizerStep,
-    /// An outermost model call: `texts`.
-    ModelCall,
-    /// A Keras training step: `texts`.
-    TrainStep,
-    /// A Keras prediction step: `texts`.
-    PredictStep,
-    /// A Keras evaluation step: `texts`.
-    TestStep,
-    /// The next batch of a data loader: `texts`.
-    DataFetch,
-    /// A Keras `predict` call: `texts`.
-    Predict,
-    /// A Keras `evaluate` call: `texts`.
-    Evaluate,
-    /// An epoch of a Keras `fit` call: `texts`.
-    Epoch,
-    /// A call of a Python function that defines an iteration: `texts`.
-    FunctionCall,
-    /// An outermost call of a JAX-compiled function: `texts`.
-    CompiledCall,
-    /// An iteration named by the program: `texts`.
-    Named,
+    /// An iteration that was detected in Python: `texts` has its name.
+    Iteration(Iteration),
     /// An NVTX range: `texts` has its name; `symbol` is the text of its domain, 0 for the
     /// default domain.
     Range,
+}
+
+impl What {
+    /// The number of types, each detected iteration counted as one.
+    pub const COUNT: usize = 13 + Iteration::LAST as usize;
+
+    /// The position of the type in a table with [`What::COUNT`] entries.
+    pub const fn index(self) -> usize {
+        match self {
+            What::Call => 0,
+            What::Heavy => 1,
+            What::Allocate => 2,
+            What::Free => 3,
+            What::Copy => 4,
+            What::Launch => 5,
+            What::Module => 6,
+            What::Lookup => 7,
+            What::Import => 8,
+            What::Load => 9,
+            What::Bytecode => 10,
+            What::Range => 11,
+            What::Iteration(which) => 12 + which as usize,
+        }
+    }
+}
+
+impl From<Iteration> for What {
+    fn from(which: Iteration) -> What {
+        What::Iteration(which)
+    }
+}
+
+/// Describes an iteration that was detected in Python; `name` was recorded with it.
+pub fn iteration_label(which: Iteration, name: &str) -> String {
+    match which {
+        Iteration::OptimizerStep => format!("step of {name}"),
+        Iteration::ModelCall | Iteration::FunctionCall | Iteration::CompiledCall => {
+            format!("call of {name}")
+        }
+        Iteration::Named => name.to_owned(),
+        Iteration::TrainStep
+        | Iteration::PredictStep
+        | Iteration::TestStep
+        | Iteration::DataFetch
+        | Iteration::Predict
+        | Iteration::Evaluate
+        | Iteration::Epoch => iteration_title(which).to_owned(),
+    }
+}
+
+/// The general name of an iteration that was detected in Python.
+pub const fn iteration_title(which: Iteration) -> &'static str {
+    match which {
+        Iteration::OptimizerStep => "optimizer step",
+        Iteration::ModelCall => "model call",
+        Iteration::TrainStep => "training step",
+        Iteration::PredictStep => "prediction step",
+        Iteration::TestStep => "evaluation step",
+        Iteration::DataFetch => "next batch",
+        Iteration::Predict => "prediction",
+        Iteration::Evaluate => "evaluation",
+        Iteration::Epoch => "epoch",
+        Iteration::FunctionCall | Iteration::CompiledCall => "call",
+        Iteration::Named => "iteration",
+    }
 }
 
 /// A hooked function.

@@ -8,7 +8,7 @@
 use std::collections::HashMap;
 
 use super::super::facts::Facts;
-use super::super::trace::{Span, What};
+use super::super::trace::{Iteration, Span, What};
 use super::{Found, Rule, Seen, apply, earliest};
 
 /// The share of another rule's iterations that must lie within calls of a function.
@@ -19,15 +19,15 @@ type Levels<'a> = HashMap<(usize, &'a str), (usize, u64)>;
 
 /// The outermost function with enough calls in a thread, or else in a process; at the same
 /// level, the one with the most total time.
-pub(super) fn propose(start: &Seen, what: What, least: usize) -> Option<String> {
+pub(super) fn propose(start: &Seen, which: Iteration, least: usize) -> Option<String> {
     let threads = start.facts.iter().flat_map(|facts| {
         let threads = 0..facts.process.threads.len();
-        threads.map(|thread| levels(facts, thread, what))
+        threads.map(|thread| levels(facts, thread, which))
     });
     let processes = start.facts.iter().map(|facts| {
         let mut all = Levels::new();
         for thread in 0..facts.process.threads.len() {
-            for (function, (count, total)) in levels(facts, thread, what) {
+            for (function, (count, total)) in levels(facts, thread, which) {
                 let sum = all.entry(function).or_default();
                 *sum = (sum.0 + count, sum.1 + total);
             }
@@ -55,10 +55,10 @@ fn outermost<'a>(groups: impl Iterator<Item = Levels<'a>>, least: usize) -> Opti
 
 /// The number of calls and total time of each function, by the number of enclosing calls.
 /// Recursive calls are part of the outer call.
-fn levels<'a>(facts: &Facts<'a>, thread: usize, what: What) -> Levels<'a> {
+fn levels<'a>(facts: &Facts<'a>, thread: usize, which: Iteration) -> Levels<'a> {
     let mut counts = Levels::new();
     let mut open: Vec<(u64, &str)> = Vec::new();
-    for span in of(facts, thread, what) {
+    for span in of(facts, thread, which) {
         // Concurrent tasks of one thread end in any order.
         open.retain(|(end, _)| *end > span.begin);
         let name = name(facts, span);
@@ -75,7 +75,7 @@ fn levels<'a>(facts: &Facts<'a>, thread: usize, what: What) -> Levels<'a> {
 /// The calls of the function with this name; recursive calls are part of the outer call.
 pub(super) fn find(start: &Seen, function: &str) -> Option<Found> {
     earliest(start, |facts, thread| {
-        calls(facts, thread, What::FunctionCall, function)
+        calls(facts, thread, Iteration::FunctionCall, function)
     })
 }
 
@@ -83,11 +83,11 @@ pub(super) fn find(start: &Seen, function: &str) -> Option<Found> {
 /// concurrent, because the recorder leaves out nested ones.
 pub(super) fn find_named(start: &Seen, function: &str) -> Option<Found> {
     let mut found = earliest(start, |facts, thread| {
-        calls(facts, thread, What::Named, function)
+        calls(facts, thread, Iteration::Named, function)
     })?;
     let facts = &start.facts[found.process];
     let threads = found.all_threads().into_iter();
-    let all = (threads.flat_map(|thread| of(facts, thread, What::Named)))
+    let all = (threads.flat_map(|thread| of(facts, thread, Iteration::Named)))
         .filter(|span| name(facts, span) == function);
     found.concurrent = all.count().saturating_sub(found.iterations.len());
     Some(found)
@@ -97,7 +97,7 @@ pub(super) fn find_named(start: &Seen, function: &str) -> Option<Found> {
 /// until the next call.
 pub(super) fn find_compiled(start: &Seen, function: &str) -> Option<Found> {
     let mut found = earliest(start, |facts, thread| {
-        calls(facts, thread, What::CompiledCall, function)
+        calls(facts, thread, Iteration::CompiledCall, function)
     })?;
     for at in 1..found.iterations.len() {
         found.iterations[at - 1].1 = found.iterations[at].0;
@@ -105,9 +105,9 @@ pub(super) fn find_compiled(start: &Seen, function: &str) -> Option<Found> {
     Some(found)
 }
 
-fn calls(facts: &Facts, thread: usize, what: What, function: &str) -> Vec<(u64, u64)> {
+fn calls(facts: &Facts, thread: usize, which: Iteration, function: &str) -> Vec<(u64, u64)> {
     let mut last = 0;
-    let named = of(facts, thread, what).filter(|span| name(facts, span) == function);
+    let named = of(facts, thread, which).filter(|span| name(facts, span) == function);
     let outermost = named.filter(|span| {
         let is = span.begin >= last;
         if is {
@@ -118,10 +118,10 @@ fn calls(facts: &Facts, thread: usize, what: What, function: &str) -> Vec<(u64, 
     outermost.map(|span| (span.begin, span.end)).collect()
 }
 
-fn of<'a>(facts: &Facts<'a>, thread: usize, what: What) -> impl Iterator<Item = &'a Span> {
-    let any = facts.count(thread, what) > 0;
+fn of<'a>(facts: &Facts<'a>, thread: usize, which: Iteration) -> impl Iterator<Item = &'a Span> {
+    let any = facts.count(thread, which) > 0;
     let spans = facts.process.threads[thread].spans.iter();
-    spans.filter(move |span| any && span.what == what)
+    spans.filter(move |span| any && span.what == What::Iteration(which))
 }
 
 fn name<'a>(facts: &Facts<'a>, span: &Span) -> &'a str {

@@ -14,7 +14,7 @@ use super::{Found, Seen};
 use crate::run::FirstBegin;
 use crate::run::facts::Facts;
 use crate::run::path::{is_compiler, main_thread, root};
-use crate::run::trace::{Process, StartTrace, Thread, What};
+use crate::run::trace::{Iteration, Process, StartTrace, Thread, What};
 
 /// The number of lines with the same time as the previous one, because they were read
 /// together.
@@ -202,29 +202,29 @@ fn regions_begin(start: &Seen, process: usize, lines: &[u64]) -> Option<Repeated
 }
 
 /// Steps and calls that Python reports, most specific first.
-const MARKS: [What; 10] = [
-    What::Named,
-    What::OptimizerStep,
-    What::TrainStep,
-    What::PredictStep,
-    What::TestStep,
-    What::Predict,
-    What::Evaluate,
-    What::ModelCall,
-    What::CompiledCall,
-    What::FunctionCall,
+const MARKS: [Iteration; 10] = [
+    Iteration::Named,
+    Iteration::OptimizerStep,
+    Iteration::TrainStep,
+    Iteration::PredictStep,
+    Iteration::TestStep,
+    Iteration::Predict,
+    Iteration::Evaluate,
+    Iteration::ModelCall,
+    Iteration::CompiledCall,
+    Iteration::FunctionCall,
 ];
 
 /// The begin according to steps and calls that Python reports. A step of an optimizer ends
 /// an iteration, so after a warm-up the first one begins with the end of the previous step.
 fn marks_begin(start: &Seen, process: usize) -> Option<Repeated> {
     let facts = start.facts.get(process)?;
-    let of = |what: What| Marks::of(facts, what, &start.trace.lines);
-    let (what, marks) = (MARKS.into_iter()).find_map(|what| Some((what, of(what)?)))?;
-    let begin = match what {
-        What::OptimizerStep if marks.first > 0 => marks.all[marks.first - 1].1,
-        What::OptimizerStep => {
-            let call = of(What::ModelCall).map_or(u64::MAX, |calls| calls.begin());
+    let of = |which: Iteration| Marks::of(facts, which, &start.trace.lines);
+    let (which, marks) = (MARKS.into_iter()).find_map(|which| Some((which, of(which)?)))?;
+    let begin = match which {
+        Iteration::OptimizerStep if marks.first > 0 => marks.all[marks.first - 1].1,
+        Iteration::OptimizerStep => {
+            let call = of(Iteration::ModelCall).map_or(u64::MAX, |calls| calls.begin());
             call.min(marks.begin())
         }
         _ => marks.begin(),
@@ -247,13 +247,13 @@ struct Marks {
 
 impl Marks {
     /// The marks of this type, if they repeat between lines.
-    fn of(facts: &Facts, what: What, lines: &[u64]) -> Option<Marks> {
-        if facts.count_in_all(what) == 0 {
+    fn of(facts: &Facts, which: Iteration, lines: &[u64]) -> Option<Marks> {
+        if facts.count_in_all(which) == 0 {
             return None;
         }
         let spans = (facts.process.threads.iter()).flat_map(|thread| &thread.spans);
         let mut all: Vec<(u64, u64)> = spans
-            .filter(|span| span.what == what)
+            .filter(|span| span.what == What::Iteration(which))
             .map(|span| (span.begin, span.end))
             .collect();
         all.sort_unstable();

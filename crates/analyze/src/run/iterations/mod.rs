@@ -21,7 +21,7 @@ pub(super) use lines::{busiest, together};
 
 use super::facts::Facts;
 use super::timers::{Key, Regions, listed};
-use super::trace::{StartTrace, What};
+use super::trace::{Iteration, StartTrace};
 use super::{FirstBegin, IterationUnit, IterationsBy, line_patterns};
 
 /// This many occurrences are certainly a repetition.
@@ -42,7 +42,7 @@ pub(super) enum Rule {
     /// Steps of the optimizer with this name.
     Optimizer(String),
     /// Keras steps.
-    Keras(What),
+    Keras(Iteration),
     /// Outermost calls of the model with this name.
     Model(String),
     /// Calls of different models, once each.
@@ -87,7 +87,9 @@ impl Accepted {
                 let calls = matches!(rule, Rule::Model(_) | Rule::Function(_) | Rule::Compiled(_));
                 !calls && *rule != Rule::Models
             }
-            Accepted::Whole => matches!(rule, Rule::Keras(What::Predict | What::Evaluate)),
+            Accepted::Whole => {
+                matches!(rule, Rule::Keras(Iteration::Predict | Iteration::Evaluate))
+            }
             Accepted::Any | Accepted::Concurrent => *rule != Rule::Models,
             Accepted::Different => *rule == Rule::Models,
         }
@@ -462,11 +464,7 @@ impl Decision {
             Rule::Nvtx(_) => IterationUnit::Range,
             Rule::Xla(_) => IterationUnit::CompiledModule,
             Rule::Optimizer(_) => IterationUnit::OptimizerStep,
-            Rule::Keras(What::Predict) => IterationUnit::Predict,
-            Rule::Keras(What::Evaluate) => IterationUnit::Evaluate,
-            Rule::Keras(What::PredictStep) => IterationUnit::PredictStep,
-            Rule::Keras(What::TestStep) => IterationUnit::TestStep,
-            Rule::Keras(_) => IterationUnit::TrainStep,
+            Rule::Keras(which) => python::keras_unit(*which),
             Rule::Model(_) => IterationUnit::ModelCall,
             Rule::Models => IterationUnit::Models,
             Rule::Function(_) => IterationUnit::FunctionCall,
@@ -501,11 +499,7 @@ impl Decision {
             Some(Rule::Optimizer(name)) if self.numbered => format!("steps of {name}"),
             Some(Rule::Optimizer(name)) => format!("steps of {}", python::class_of(name)),
             Some(Rule::Models) => "calls of different models".to_owned(),
-            Some(Rule::Keras(What::Predict)) => "calls of predict".to_owned(),
-            Some(Rule::Keras(What::Evaluate)) => "calls of evaluate".to_owned(),
-            Some(Rule::Keras(What::PredictStep)) => "Keras prediction steps".to_owned(),
-            Some(Rule::Keras(What::TestStep)) => "Keras evaluation steps".to_owned(),
-            Some(Rule::Keras(_)) => "Keras training steps".to_owned(),
+            Some(Rule::Keras(which)) => python::keras_words(*which).to_owned(),
             Some(Rule::Model(name) | Rule::Function(name)) => format!("calls of {name}"),
             Some(Rule::Compiled(name)) => {
                 format!("calls of {name}, compiled by JAX; each until the next one")

@@ -3,18 +3,18 @@
 use std::collections::HashMap;
 
 use super::super::facts::Facts;
-use super::super::trace::{Span, What};
+use super::super::trace::{Iteration, Span, What};
 use super::{Found, Rule, Seen, earliest, functions, lines, most};
-use crate::run::FirstBegin;
+use crate::run::{FirstBegin, IterationUnit};
 
 /// Repeated units in Keras, best first. A program asks for a whole prediction; its steps
 /// count only if there is just one ([`Accepted::Whole`](super::Accepted)).
-const KERAS: [What; 5] = [
-    What::TrainStep,
-    What::Predict,
-    What::Evaluate,
-    What::PredictStep,
-    What::TestStep,
+const KERAS: [Iteration; 5] = [
+    Iteration::TrainStep,
+    Iteration::Predict,
+    Iteration::Evaluate,
+    Iteration::PredictStep,
+    Iteration::TestStep,
 ];
 
 /// The rank of a rule; lower is better.
@@ -22,7 +22,7 @@ pub(super) fn rank(rule: &Rule) -> usize {
     match rule {
         Rule::Named(_) => 0,
         Rule::Optimizer(_) => 1,
-        Rule::Keras(what) => 2 + KERAS.iter().position(|k| k == what).unwrap_or(0),
+        Rule::Keras(which) => 2 + KERAS.iter().position(|k| k == which).unwrap_or(0),
         Rule::Model(_) => 10,
         Rule::Function(_) => 11,
         Rule::Models => 13,
@@ -30,25 +30,47 @@ pub(super) fn rank(rule: &Rule) -> usize {
     }
 }
 
+/// The unit that a repeated unit in Keras is.
+pub(super) fn keras_unit(which: Iteration) -> IterationUnit {
+    match which {
+        Iteration::Predict => IterationUnit::Predict,
+        Iteration::Evaluate => IterationUnit::Evaluate,
+        Iteration::PredictStep => IterationUnit::PredictStep,
+        Iteration::TestStep => IterationUnit::TestStep,
+        _ => IterationUnit::TrainStep,
+    }
+}
+
+/// A human-readable name of repeated units in Keras.
+pub(super) fn keras_words(which: Iteration) -> &'static str {
+    match which {
+        Iteration::Predict => "calls of predict",
+        Iteration::Evaluate => "calls of evaluate",
+        Iteration::PredictStep => "Keras prediction steps",
+        Iteration::TestStep => "Keras evaluation steps",
+        _ => "Keras training steps",
+    }
+}
+
 /// The rules that a start proposes, most specific first.
 pub(super) fn propose(start: &Seen, least: usize) -> Vec<Rule> {
     let mut rules = Vec::new();
-    rules.extend(functions::propose(start, What::Named, least).map(Rule::Named));
+    rules.extend(functions::propose(start, Iteration::Named, least).map(Rule::Named));
     if let Some(name) = optimizer(start, least) {
         rules.push(Rule::Optimizer(name));
     }
-    for what in KERAS {
-        let count = start.facts.iter().map(|facts| facts.count_in_all(what));
+    for which in KERAS {
+        let count = start.facts.iter().map(|facts| facts.count_in_all(which));
         if count.max().unwrap_or(0) >= least as u64 {
-            rules.push(Rule::Keras(what));
+            rules.push(Rule::Keras(which));
         }
     }
-    if let Some(name) = most_frequent(start, What::ModelCall, least) {
+    if let Some(name) = most_frequent(start, Iteration::ModelCall, least) {
         rules.push(Rule::Model(name));
     }
-    rules.extend(functions::propose(start, What::FunctionCall, least).map(Rule::Function));
-    rules.extend(functions::propose(start, What::CompiledCall, least).map(Rule::Compiled));
-    let calls = |facts: &Facts| facts.count_in_all(What::ModelCall);
+    rules.extend(functions::propose(start, Iteration::FunctionCall, least).map(Rule::Function));
+    rules.extend(functions::propose(start, Iteration::CompiledCall, least).map(Rule::Compiled));
+    let calls = |facts: &Facts| facts.count_in_all(Iteration::ModelCall);
     if start.facts.iter().map(calls).max().unwrap_or(0) >= least as u64 {
         rules.push(Rule::Models);
     }
@@ -57,21 +79,21 @@ pub(super) fn propose(start: &Seen, least: usize) -> Vec<Rule> {
 
 /// The most frequent name of spans of a type within a thread; if no thread has enough,
 /// within a process.
-fn most_frequent(start: &Seen, what: What, least: usize) -> Option<String> {
+fn most_frequent(start: &Seen, which: Iteration, least: usize) -> Option<String> {
     let of_thread = |facts: &Facts| {
         let threads = 0..facts.process.threads.len();
         threads.map(|thread| vec![thread]).collect()
     };
     let of_process = |facts: &Facts| vec![(0..facts.process.threads.len()).collect()];
-    most_frequent_in(start, what, least, of_thread)
-        .or_else(|| most_frequent_in(start, what, least, of_process))
+    most_frequent_in(start, which, least, of_thread)
+        .or_else(|| most_frequent_in(start, which, least, of_process))
         .map(str::to_owned)
 }
 
 /// The most frequent name within a group of threads.
 fn most_frequent_in<'a>(
     start: &Seen<'a>,
-    what: What,
+    which: Iteration,
     least: usize,
     groups: impl Fn(&Facts) -> Vec<Vec<usize>>,
 ) -> Option<&'a str> {
@@ -79,7 +101,7 @@ fn most_frequent_in<'a>(
     for facts in start.facts {
         for group in groups(facts) {
             let mut counts: HashMap<&str, usize> = HashMap::new();
-            for span in group.iter().flat_map(|thread| of(facts, *thread, what)) {
+            for span in group.iter().flat_map(|thread| of(facts, *thread, which)) {
                 *counts.entry(name(facts, span)).or_insert(0) += 1;
             }
             for (name, count) in counts {
@@ -107,7 +129,7 @@ struct Steps<'a> {
 /// few, in its process.
 fn optimizer(start: &Seen, least: usize) -> Option<String> {
     let (process, thread) = most(start, |facts, thread| {
-        facts.count(thread, What::OptimizerStep) as usize
+        facts.count(thread, Iteration::OptimizerStep) as usize
     })?;
     let facts = &start.facts[process];
     let all: Vec<usize> = (0..facts.process.threads.len()).collect();
@@ -119,7 +141,7 @@ fn optimizer(start: &Seen, least: usize) -> Option<String> {
 /// The optimizer whose steps in these threads end iterations.
 fn optimizer_of<'a>(facts: &Facts<'a>, threads: &[usize], least: usize) -> Option<&'a str> {
     let mut all: Vec<Steps> = Vec::new();
-    for span in in_threads(facts, threads, What::OptimizerStep) {
+    for span in in_threads(facts, threads, Iteration::OptimizerStep) {
         let name = name(facts, span);
         match all.iter_mut().find(|steps| steps.name == name) {
             Some(steps) => {
@@ -156,7 +178,8 @@ pub(super) fn has_siblings(starts: &[Seen], optimizer: &str) -> bool {
     facts.any(|facts| {
         let mut threads = 0..facts.process.threads.len();
         threads.any(|thread| {
-            let mut steps = of(facts, thread, What::OptimizerStep).map(|step| name(facts, step));
+            let mut steps =
+                of(facts, thread, Iteration::OptimizerStep).map(|step| name(facts, step));
             steps.any(|other| other != optimizer && class_of(other) == class)
         })
     })
@@ -176,18 +199,20 @@ fn name<'a>(facts: &Facts<'a>, span: &Span) -> &'a str {
 }
 
 /// The spans of a type in a thread; cheap if there are none.
-fn of<'a>(facts: &Facts<'a>, thread: usize, what: What) -> impl Iterator<Item = &'a Span> {
+fn of<'a>(facts: &Facts<'a>, thread: usize, which: Iteration) -> impl Iterator<Item = &'a Span> {
     let spans = &facts.process.threads[thread].spans;
-    let spans = match facts.count(thread, what) {
+    let spans = match facts.count(thread, which) {
         0 => &[],
         _ => &spans[..],
     };
-    spans.iter().filter(move |span| span.what == what)
+    spans
+        .iter()
+        .filter(move |span| span.what == What::Iteration(which))
 }
 
 /// The spans of a type in some threads, by their begin.
-fn in_threads<'a>(facts: &Facts<'a>, threads: &[usize], what: What) -> Vec<&'a Span> {
-    let spans = threads.iter().flat_map(|thread| of(facts, *thread, what));
+fn in_threads<'a>(facts: &Facts<'a>, threads: &[usize], which: Iteration) -> Vec<&'a Span> {
+    let spans = threads.iter().flat_map(|thread| of(facts, *thread, which));
     let mut spans: Vec<&Span> = spans.collect();
     if threads.len() > 1 {
         spans.sort_by_key(|span| span.begin);
@@ -199,23 +224,23 @@ fn in_threads<'a>(facts: &Facts<'a>, threads: &[usize], what: What) -> Vec<&'a S
 /// ended, so that work between steps is included.
 pub(super) fn steps(start: &Seen, optimizer: &str) -> Option<Found> {
     let named = |facts: &Facts, thread: usize| -> Vec<(u64, u64)> {
-        let steps = of(facts, thread, What::OptimizerStep);
+        let steps = of(facts, thread, Iteration::OptimizerStep);
         let steps = steps.filter(|step| name(facts, step) == optimizer);
         steps.map(|step| (step.begin, step.end)).collect()
     };
     let mut found = earliest(start, named)?;
     let (facts, threads) = (&start.facts[found.process], found.all_threads());
     let steps = std::mem::take(&mut found.iterations);
-    let calls: Vec<u64> = (in_threads(facts, &threads, What::ModelCall).into_iter())
+    let calls: Vec<u64> = (in_threads(facts, &threads, Iteration::ModelCall).into_iter())
         .map(|call| call.begin)
         .collect();
     let mut iterations = Vec::with_capacity(steps.len());
-    let others: Vec<u64> = (in_threads(facts, &threads, What::OptimizerStep).into_iter())
+    let others: Vec<u64> = (in_threads(facts, &threads, Iteration::OptimizerStep).into_iter())
         .map(|step| step.end)
         .collect();
     let is_iter = |fetch: &&Span| name(facts, fetch) == ITER;
     let times = |fetch: &Span| (fetch.begin, fetch.end);
-    let all = || in_threads(facts, &threads, What::DataFetch).into_iter();
+    let all = || in_threads(facts, &threads, Iteration::DataFetch).into_iter();
     let fetches: Vec<(u64, u64)> = all().filter(|fetch| !is_iter(fetch)).map(times).collect();
     let iters: Vec<(u64, u64)> = all().filter(is_iter).map(times).collect();
     let called = first_begin(&steps, &calls, &others);
@@ -319,9 +344,9 @@ fn with_iter(begin: u64, fetches: &[(u64, u64)], iters: &[(u64, u64)]) -> u64 {
 }
 
 /// Keras steps.
-pub(super) fn keras(start: &Seen, what: What) -> Option<Found> {
+pub(super) fn keras(start: &Seen, which: Iteration) -> Option<Found> {
     earliest(start, |facts, thread| {
-        let steps = of(facts, thread, what);
+        let steps = of(facts, thread, which);
         steps.map(|step| (step.begin, step.end)).collect()
     })
 }
@@ -344,12 +369,12 @@ fn calls_that(start: &Seen, is: impl Fn(&str) -> bool) -> Option<Found> {
 
 fn calls_in(facts: &Facts, thread: usize, is: impl Fn(&str) -> bool) -> Vec<(u64, u64)> {
     let mut iterations: Vec<(u64, u64)> = Vec::new();
-    if facts.count(thread, What::ModelCall) == 0 {
+    if facts.count(thread, Iteration::ModelCall) == 0 {
         return iterations;
     }
     let mut waited = false;
     for span in &facts.process.threads[thread].spans {
-        if span.what == What::ModelCall && is(name(facts, span)) {
+        if span.what == What::Iteration(Iteration::ModelCall) && is(name(facts, span)) {
             iterations.push((span.begin, span.end));
             waited = false;
         } else if let Some((_, end)) = iterations.last_mut()
@@ -376,7 +401,7 @@ fn trim_last(facts: &Facts, thread: usize, iterations: &mut [(u64, u64)], last: 
     let mut call_end = None;
     for span in &spans[from..] {
         match call_end {
-            None if span.what == What::ModelCall => call_end = Some(span.end),
+            None if span.what == What::Iteration(Iteration::ModelCall) => call_end = Some(span.end),
             Some(end) if span.begin >= end && facts.waits_for_device(span) => {
                 iterations[last].1 = span.end;
                 return;

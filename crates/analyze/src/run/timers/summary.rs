@@ -8,7 +8,7 @@ use super::super::facts::Facts;
 use super::super::iterations::{Found, Seen};
 use super::super::path::{CAUSES, Request, partition};
 use super::super::summary::{in_order, mean_shares};
-use super::super::trace::{Span, What};
+use super::super::trace::{Iteration, Span, What};
 use super::super::{Cause, IterationUnit, RegionReport, RepeatReport};
 use super::around::around;
 use super::frames::Frame;
@@ -80,7 +80,12 @@ pub(in crate::run) fn summarize(case: &Case) -> (Vec<RegionReport>, usize) {
             })
         })
         .collect();
-    reports.extend(level(case, What::Epoch, None, "epochs of fit".to_owned()));
+    reports.extend(level(
+        case,
+        Iteration::Epoch,
+        None,
+        "epochs of fit".to_owned(),
+    ));
     reports.extend(steps(case));
     if case.unit == Some(IterationUnit::Models) {
         reports.extend(models(case));
@@ -240,10 +245,10 @@ pub(super) fn causes(
 
 /// A level above or below the iterations, such as the epochs of a Keras `fit` call: all spans
 /// of a type, or those with this name.
-fn level(case: &Case, what: What, named: Option<&str>, name: String) -> Option<RegionReport> {
+fn level(case: &Case, which: Iteration, named: Option<&str>, name: String) -> Option<RegionReport> {
     let counted = case.counted.iter();
     let counted: Vec<Counted> = counted
-        .filter_map(|at| spans_of_start(case.starts.get(*at)?, what, named))
+        .filter_map(|at| spans_of_start(case.starts.get(*at)?, which, named))
         .collect();
     Some(RegionReport {
         name,
@@ -255,15 +260,23 @@ fn level(case: &Case, what: What, named: Option<&str>, name: String) -> Option<R
 /// several steps.
 fn steps(case: &Case) -> Option<RegionReport> {
     let (whole, step, name) = match case.unit? {
-        IterationUnit::Predict => (What::Predict, What::PredictStep, "steps of predict"),
-        IterationUnit::Evaluate => (What::Evaluate, What::TestStep, "steps of evaluate"),
+        IterationUnit::Predict => (
+            Iteration::Predict,
+            Iteration::PredictStep,
+            "steps of predict",
+        ),
+        IterationUnit::Evaluate => (
+            Iteration::Evaluate,
+            Iteration::TestStep,
+            "steps of evaluate",
+        ),
         _ => return None,
     };
     let facts = case.starts.get(case.shown)?.facts;
-    let count = |what| {
+    let count = |which| {
         facts
             .iter()
-            .map(|facts| facts.count_in_all(what))
+            .map(|facts| facts.count_in_all(which))
             .sum::<u64>()
     };
     (count(step) > count(whole)).then(|| level(case, step, None, name.to_owned()))?
@@ -278,7 +291,7 @@ fn models(case: &Case) -> Vec<RegionReport> {
     let mut names: Vec<&str> = Vec::new();
     for facts in facts {
         let spans = facts.process.threads.iter().flat_map(|one| &one.spans);
-        for span in spans.filter(|span| span.what == What::ModelCall) {
+        for span in spans.filter(|span| span.what == What::Iteration(Iteration::ModelCall)) {
             let name = text(facts, span);
             if !names.contains(&name) {
                 names.push(name);
@@ -286,7 +299,14 @@ fn models(case: &Case) -> Vec<RegionReport> {
         }
     }
     (names.into_iter().take(MOST_REPORTED))
-        .filter_map(|name| level(case, What::ModelCall, Some(name), format!("call of {name}")))
+        .filter_map(|name| {
+            level(
+                case,
+                Iteration::ModelCall,
+                Some(name),
+                format!("call of {name}"),
+            )
+        })
         .collect()
 }
 
@@ -295,9 +315,9 @@ fn text<'a>(facts: &Facts<'a>, span: &Span) -> &'a str {
     text.map_or("", String::as_str)
 }
 
-fn spans_of_start(start: &Seen, what: What, named: Option<&str>) -> Option<Counted> {
+fn spans_of_start(start: &Seen, which: Iteration, named: Option<&str>) -> Option<Counted> {
     let is = |facts: &Facts, span: &Span| {
-        span.what == what && named.is_none_or(|name| text(facts, span) == name)
+        span.what == What::Iteration(which) && named.is_none_or(|name| text(facts, span) == name)
     };
     let (process, thread) = (start.facts.iter().enumerate()).find_map(|(process, facts)| {
         let mut threads = facts.process.threads.iter();

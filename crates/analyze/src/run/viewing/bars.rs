@@ -5,7 +5,7 @@ use super::super::examine::seconds;
 use super::super::facts::{Facts, Judged, Thing};
 use super::super::items;
 use super::super::path::Meant;
-use super::super::trace::{Span, What};
+use super::super::trace::{Span, What, iteration_label};
 use super::super::{Bar, Cause};
 use crate::units;
 
@@ -102,18 +102,7 @@ fn labelled(facts: &Facts, spans: &[Span], bar: &Raw) -> Bar {
     let at = span.detail as usize;
     let text = || process.texts.get(at).map_or("", String::as_str);
     let label = match span.what {
-        What::OptimizerStep => format!("step of {}", text()),
-        What::ModelCall | What::FunctionCall | What::CompiledCall => {
-            format!("call of {}", text())
-        }
-        What::Named => text().to_owned(),
-        What::TrainStep => "training step".to_owned(),
-        What::PredictStep => "prediction step".to_owned(),
-        What::TestStep => "evaluation step".to_owned(),
-        What::DataFetch => "next batch".to_owned(),
-        What::Predict => "predict".to_owned(),
-        What::Evaluate => "evaluate".to_owned(),
-        What::Epoch => "epoch".to_owned(),
+        What::Iteration(which) => iteration_label(which, text()),
         What::Range => text().to_owned(),
         _ => call(facts, span),
     };

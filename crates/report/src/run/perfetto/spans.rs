@@ -3,7 +3,7 @@
 use std::borrow::Cow;
 
 use preheat_model::run::Cause;
-use preheat_model::run::trace::{Process, Span, Usage, What};
+use preheat_model::run::trace::{Process, Span, Usage, What, iteration_title};
 
 use super::packets::Argument;
 
@@ -62,17 +62,13 @@ pub(super) fn shown<'a>(process: &'a Process, span: &Span, cause: Option<Cause>)
                 file => format!("compile {file}").into(),
             }
         }
-        What::OptimizerStep => frame(&mut kind, "optimizer step", text()),
-        What::ModelCall => frame(&mut kind, "model call", text()),
-        What::TrainStep => frame(&mut kind, "training step", text()),
-        What::PredictStep => frame(&mut kind, "prediction step", text()),
-        What::TestStep => frame(&mut kind, "evaluation step", text()),
-        What::DataFetch => frame(&mut kind, "next batch", text()),
-        What::Predict => frame(&mut kind, "prediction", text()),
-        What::Evaluate => frame(&mut kind, "evaluation", text()),
-        What::Epoch => frame(&mut kind, "epoch", text()),
-        What::FunctionCall | What::CompiledCall => frame(&mut kind, "call", text()),
-        What::Named => frame(&mut kind, "iteration", text()),
+        What::Iteration(which) => {
+            kind = "iteration";
+            match (iteration_title(which), text()) {
+                (title, "") => title.into(),
+                (title, of) => format!("{title}: {of}").into(),
+            }
+        }
         What::Range => {
             kind = "range";
             let domain = process.texts.get(usize::from(span.symbol));
@@ -138,15 +134,6 @@ fn known(name: &str) -> Cow<'_, str> {
     match name {
         "" => "unknown".into(),
         name => name.into(),
-    }
-}
-
-/// The name of an iteration, with the object it belongs to.
-fn frame<'a>(kind: &mut &'static str, what: &str, of: &'a str) -> Cow<'a, str> {
-    *kind = "iteration";
-    match of {
-        "" => what.to_owned().into(),
-        of => format!("{what}: {of}").into(),
     }
 }
 

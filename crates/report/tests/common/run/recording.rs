@@ -2,8 +2,8 @@
 //! computes on a device and is killed in the second start.
 
 use preheat_model::run::trace::{
-    Allocation, AllocatorSample, Copied, DeviceMemory, Function, Import, Load, Module, Process,
-    ProcessSample, Span, StartTrace, Symbol, Thread, Usage, What,
+    Allocation, AllocatorSample, Copied, DeviceMemory, Function, Import, Iteration, Load, Module,
+    Process, ProcessSample, Span, StartTrace, Symbol, Thread, Usage, What,
 };
 use preheat_model::run::{Manifest, RECORDING_SCHEMA, Recording, StartInfo, Temperature};
 
@@ -154,7 +154,14 @@ fn main_thread(pid: u32) -> Thread {
             span(70_000, 170_000, What::Import, 1, 0, 1),
             span(200_000, 290_000, What::Heavy, 0, 1, 0),
             span(300_000, 500_000, What::Range, 2, 3, 0),
-            span(300_000, 450_000, What::OptimizerStep, 1, 0, 1),
+            span(
+                300_000,
+                450_000,
+                What::Iteration(Iteration::OptimizerStep),
+                1,
+                0,
+                1,
+            ),
             span(300_000, 310_000, What::Allocate, 0, 2, 2),
             span(310_000, 320_000, What::Copy, 0, 4, 2),
             span(320_000, 320_000, What::Launch, 0, 3, 2),
@@ -162,7 +169,14 @@ fn main_thread(pid: u32) -> Thread {
             span(600_000, 610_000, What::Launch, 99, 3, 0),
             span(610_000, 620_000, What::Import, 99, 0, 0),
             span(620_000, 630_000, What::Module, 0, 99, 0),
-            span(800_000, 900_000, What::ModelCall, 99, 0, 0),
+            span(
+                800_000,
+                900_000,
+                What::Iteration(Iteration::ModelCall),
+                99,
+                0,
+                0,
+            ),
         ],
         samples: vec![],
     }
