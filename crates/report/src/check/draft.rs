@@ -5,7 +5,7 @@ use preheat_model::check::{Draft, DraftLine};
 use preheat_model::run::{RunReport, Temperature};
 
 use super::words::{starts, with_ends};
-use crate::html::escape::command_line;
+use crate::html::markup::command_line;
 use crate::terminal::{clean, width};
 use crate::units::bytes;
 

@@ -15,7 +15,7 @@ use preheat_model::compare::{CompareKind, CompareReport, Side, Verdict};
 use super::gate::{Decision, gate};
 use super::order::{by_sides, only_in, reasons};
 use super::words::{changed, correction, sentence, starred};
-use crate::html::escape::command_line;
+use crate::html::markup::command_line;
 use crate::run::words::counted;
 use crate::terminal::{Screen, Style, Terminal, clean, joined};
 use table::{Name, Row, Table};

@@ -1,8 +1,9 @@
 //! Every iteration of every start, grouped by family.
 
-use crate::html::escape::escape;
+use maud::{Markup, html};
+
 use crate::html::figure::{folded, grid};
-use crate::html::series::{POINTS_OF_LINE, STARTS, Series, key};
+use crate::html::plot::{POINTS_OF_LINE, STARTS, Series, starts_key};
 use crate::lab::html::Page;
 use crate::lab::overview::{Row, Subject};
 use crate::units::{duration, ratio};
@@ -21,7 +22,7 @@ const OPEN: usize = 4;
 const POINTS: usize = 60_000;
 
 /// Adds the section.
-pub(in crate::lab::html) fn add(page: &mut Page, subjects: &[Subject]) {
+pub(super) fn add(page: &mut Page, subjects: &[Subject]) {
     let rows: Vec<(&Subject, &str, &Row)> = subjects
         .iter()
         .flat_map(|subject| subject.groups.iter().map(move |group| (subject, group)))
@@ -34,9 +35,9 @@ pub(in crate::lab::html) fn add(page: &mut Page, subjects: &[Subject]) {
         .map(|(_, _, row)| row.series.iterations.len().min(STARTS + 1))
         .sum();
     let limit = (POINTS / lines.max(1)).clamp(16, POINTS_OF_LINE);
-    let mut html = String::new();
+    let mut parts: Vec<Markup> = Vec::new();
     for (family, title) in FAMILIES {
-        let mut own: Vec<(bool, String)> = Vec::new();
+        let mut own: Vec<(bool, Markup)> = Vec::new();
         let mut last = "";
         for (subject, _, row) in rows.iter().filter(|(_, name, _)| *name == family) {
             // The first chart of each subject comes before the others.
@@ -47,27 +48,28 @@ pub(in crate::lab::html) fn add(page: &mut Page, subjects: &[Subject]) {
             }
         }
         own.sort_by_key(|(leads, _)| !leads);
-        let mut figures: Vec<String> = own.into_iter().map(|(_, figure)| figure).collect();
+        let mut figures: Vec<Markup> = own.into_iter().map(|(_, figure)| figure).collect();
         if figures.is_empty() {
             continue;
         }
         let rest = figures.split_off(figures.len().min(OPEN));
-        html.push_str(&format!("<h3>{}</h3>{}", escape(title), grid(&figures)));
-        html.push_str(&folded(&format!("{} more", rest.len()), &grid(&rest)));
+        let more = folded(&format!("{} more", rest.len()), &grid(&rest));
+        parts.push(html! { h3 { (title) } (grid(&figures)) (more) });
     }
-    if !html.is_empty() {
-        html.insert_str(0, &key(true));
-    }
+    let content = html! {
+        @if !parts.is_empty() { (starts_key(true)) }
+        @for part in &parts { (part) }
+    };
     page.section(
         "iterations",
         "Iterations",
         "Every iteration of every start; each start is a fresh process. Both scales are \
          logarithmic, which spreads out the first iterations.",
-        &html,
+        content,
     );
 }
 
-fn figure(page: &mut Page, subject: &Subject, row: &Row, limit: usize) -> Option<String> {
+fn figure(page: &mut Page, subject: &Subject, row: &Row, limit: usize) -> Option<Markup> {
     let title = format!("{} · {}", subject.label, full_label(row));
     let series = Series {
         iterations: &row.series.iterations,

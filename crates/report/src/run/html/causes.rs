@@ -1,13 +1,13 @@
 //! The causes of the time to first: one bar, and a row per cause that expands to its items.
 
+use maud::{Markup, html};
 use preheat_model::run::{Cause, CauseReport, Item};
 
-use super::super::RunPage;
-use super::super::first_of;
-use crate::html::escape::cut;
-use crate::html::escape::escape;
-use crate::html::figure::{Figure, Table, folded};
+use super::{RunPage, first_of};
+use crate::html::figure::{Figure, Table, folded, list};
 use crate::html::look::{self, key};
+use crate::html::markup::cut;
+use crate::html::page::note;
 use crate::html::scale::{Axis, round_step};
 use crate::html::stack::{Stack, in_order};
 use crate::html::svg::{Anchor, Svg};
@@ -18,13 +18,13 @@ use crate::units::{ABSENT, bytes, duration, tie};
 const SMALL: f64 = 0.005;
 
 /// Adds the section.
-pub(in crate::run::html) fn add(page: &mut RunPage) {
+pub(super) fn add(page: &mut RunPage) {
     let report = page.report;
     if report.causes.is_empty() {
         return;
     }
     let parts = in_order(report.causes.iter().map(|c| (c.cause, c.seconds)));
-    let mut html = bar(page, &parts);
+    let bar = bar(page, &parts);
     let largest = report
         .causes
         .iter()
@@ -33,34 +33,27 @@ pub(in crate::run::html) fn add(page: &mut RunPage) {
         .fold(0.0, f64::max);
     let (small, large): (Vec<&CauseReport>, Vec<&CauseReport>) =
         report.causes.iter().partition(|cause| cause.share < SMALL);
-    let rows = |causes: &[&CauseReport]| -> String {
-        let rows: String = causes.iter().map(|c| row(c, largest)).collect();
-        format!("<ul class=\"causes\">{rows}</ul>")
-    };
-    if !large.is_empty() {
-        html.push_str(&rows(&large));
-    }
-    if !small.is_empty() {
-        let sum: f64 = small.iter().map(|cause| cause.seconds).sum();
-        let others = format!(
-            "{}, {} in total",
-            counted(small.len(), "smaller cause"),
-            duration(sum)
-        );
-        html.push_str(&folded(&others, &rows(&small)));
-    }
+    let rows =
+        |causes: &[&CauseReport]| list("causes", causes.iter().map(|cause| row(cause, largest)));
+    let sum: f64 = small.iter().map(|cause| cause.seconds).sum();
+    let others = format!(
+        "{}, {} in total",
+        counted(small.len(), "smaller cause"),
+        duration(sum)
+    );
+    let content = html! { (bar) (rows(&large)) (folded(&others, &rows(&small))) };
     let lead = format!(
         "From exec to {}, each instant has one cause: nothing is counted twice, and the rest is \
          shown as unexplained. Expand a row to see its items.",
         first_of(report)
     );
-    page.section("causes", "Causes", &lead, &html);
+    page.section("causes", "Causes", &lead, content);
 }
 
-fn bar(page: &mut RunPage, parts: &[(Cause, f64)]) -> String {
+fn bar(page: &mut RunPage, parts: &[(Cause, f64)]) -> Markup {
     let total: f64 = parts.iter().map(|(_, seconds)| seconds).sum();
     if total <= 0.0 {
-        return String::new();
+        return Markup::default();
     }
     let title = "Time to first by cause, in the usual order of startup";
     let description = parts
@@ -103,39 +96,34 @@ fn bar(page: &mut RunPage, parts: &[(Cause, f64)]) -> String {
     .html()
 }
 
-fn row(cause: &CauseReport, largest: f64) -> String {
+fn row(cause: &CauseReport, largest: f64) -> Markup {
     let width = match cause.share / largest {
         part if part.is_finite() => part.clamp(0.0, 1.0) * 100.0,
         _ => 0.0,
     };
-    let memory = match cause.device_bytes {
-        Some(size) => format!(
-            "<span class=\"bytes\">{} on the device</span>",
-            escape(&tie(&bytes(size)))
-        ),
-        None => "<span class=\"bytes\"></span>".to_owned(),
+    let line = html! {
+        (look::square(cause.cause))
+        span class="cause" { (cause.cause.as_str()) }
+        span class="time" { (tie(&duration(cause.seconds))) }
+        span class="share" aria-hidden="true" {
+            span class=(look::class(cause.cause)) style=(format_args!("width:{width:.1}%")) {}
+        }
+        span class="percent" { (tie(&percent(cause.share))) }
+        span class="bytes" {
+            @if let Some(size) = cause.device_bytes { (tie(&bytes(size))) " on the device" }
+        }
+        span class="why" { (cause.cause.explanation()) }
     };
-    let line = format!(
-        "{}<span class=\"cause\">{}</span><span class=\"time\">{}</span>\
-         <span class=\"share\" aria-hidden=\"true\"><span class=\"{}\" style=\"width:{width:.1}%\"></span></span>\
-         <span class=\"percent\">{}</span>{memory}<span class=\"why\">{}</span>",
-        look::square(cause.cause),
-        escape(cause.cause.as_str()),
-        escape(&tie(&duration(cause.seconds))),
-        look::class(cause.cause),
-        escape(&tie(&percent(cause.share))),
-        escape(cause.cause.explanation()),
-    );
-    if cause.items.is_empty() {
-        return format!("<li><div class=\"line\">{line}</div></li>\n");
+    html! {
+        @if cause.items.is_empty() {
+            div class="line" { (line) }
+        } @else {
+            details { summary class="line" { (line) } (items(cause)) }
+        }
     }
-    format!(
-        "<li><details><summary class=\"line\">{line}</summary>{}</details></li>\n",
-        items(cause)
-    )
 }
 
-fn items(cause: &CauseReport) -> String {
+fn items(cause: &CauseReport) -> Markup {
     let has = |of: fn(&Item) -> bool| cause.items.iter().any(of);
     let (nested, waiting, sized) = (
         has(|item| item.inclusive > item.seconds * 1.001),
@@ -168,13 +156,8 @@ fn items(cause: &CauseReport) -> String {
     let shown = cause.items.len() as u64;
     let left = match cause.items_in_all.saturating_sub(shown) {
         0 => String::new(),
-        left => {
-            let (them, are) = match left {
-                1 => ("one", "is"),
-                _ => ("ones", "are"),
-            };
-            format!("<p class=\"note\">{left} smaller {them} {are} not shown.</p>")
-        }
+        1 => "1 smaller one is not shown.".to_owned(),
+        left => format!("{left} smaller ones are not shown."),
     };
-    format!("<div class=\"items\">{}{left}</div>", table.html())
+    html! { div class="items" { (table.html()) (note(&left)) } }
 }

@@ -1,5 +1,6 @@
 //! Memory in use before the first iteration and after each iteration.
 
+use maud::{Markup, html};
 use preheat_model::lab::{Experiment, SampleKind, Series, names};
 use preheat_model::stats::median;
 
@@ -16,7 +17,7 @@ use crate::units::bytes_f64;
 const OPEN: usize = 6;
 
 /// Adds the section.
-pub(in crate::lab::html) fn add(page: &mut Page) {
+pub(super) fn add(page: &mut Page) {
     let report = page.report;
     let mut figures = Vec::new();
     for experiment in by_subject(report).into_iter().flatten() {
@@ -33,17 +34,17 @@ pub(in crate::lab::html) fn add(page: &mut Page) {
         );
     }
     let rest = figures.split_off(figures.len().min(OPEN));
-    let html = grid(&figures) + &folded(&format!("{} more", rest.len()), &grid(&rest));
+    let more = folded(&format!("{} more", rest.len()), &grid(&rest));
     page.section(
         "memory",
         "Memory",
         "Memory in use before the first iteration (0) and after each iteration, median over the \
          starts. Device memory includes the memory of other processes.",
-        &html,
+        html! { (grid(&figures)) (more) },
     );
 }
 
-fn figure(page: &mut Page, experiment: &Experiment, variant: &str) -> Option<String> {
+fn figure(page: &mut Page, experiment: &Experiment, variant: &str) -> Option<Markup> {
     let of = |name: &str| {
         experiment
             .series

@@ -1,12 +1,12 @@
 //! Memory: the use of device and host memory, and all memory over time.
 
+use maud::{Markup, html};
 use preheat_model::run::{
     DeviceBytes, HostBytes, HostMemory, HostUse, IterationsBy, MemoryPoint, RunView,
 };
 
-use super::super::RunPage;
-use super::super::first_of;
-use crate::html::figure::{Figure, Table, grid};
+use super::{RunPage, first_of};
+use crate::html::figure::{Figure, Table, grid, key};
 use crate::html::plot::Plot;
 use crate::html::scale::{Axis, round_step, round_step_bytes};
 use crate::html::stack::written;
@@ -31,20 +31,18 @@ const DEVICE: [Line; 3] = [
 const HOST: [Line; 1] = [("resident", "m-resident", |point| point.resident)];
 
 /// Adds the section.
-pub(in crate::run::html) fn add(page: &mut RunPage, view: &RunView) {
+pub(super) fn add(page: &mut RunPage, view: &RunView) {
     let memory = &page.report.memory;
-    let mut html = String::new();
-    if let Some(device) = &memory.device {
-        html.push_str(&device_breakdown(page, device));
-    }
-    if let Some(host) = &memory.host {
-        html.push_str(&host_breakdown(page, host));
-    }
-    let figures: Vec<String> = [("On the device", &DEVICE[..]), ("On the host", &HOST)]
+    let device = memory
+        .device
+        .as_ref()
+        .map(|device| device_breakdown(page, device));
+    let host = memory.host.as_ref().map(|host| host_breakdown(page, host));
+    let breakdowns: Vec<Markup> = device.into_iter().chain(host).collect();
+    let figures: Vec<Markup> = [("On the device", &DEVICE[..]), ("On the host", &HOST)]
         .into_iter()
         .filter_map(|(title, lines)| over_time(page, view, title, lines))
         .collect();
-    html.push_str(&grid(&figures));
     let mut lead = format!(
         "Peak host memory, the largest resident size of a process, was {}",
         bytes(memory.resident_peak)
@@ -57,7 +55,11 @@ pub(in crate::run::html) fn add(page: &mut RunPage, view: &RunView) {
     if !view.iterations.is_empty() {
         lead.push_str(" Dotted lines mark iterations.");
     }
-    page.section("memory", "Memory", &lead, &html);
+    let content = html! {
+        @for breakdown in &breakdowns { (breakdown) }
+        (grid(&figures))
+    };
+    page.section("memory", "Memory", &lead, content);
 }
 
 /// A part of memory: its class, name, explanation and bytes.
@@ -101,7 +103,7 @@ fn parts(device: &DeviceBytes) -> Vec<MemoryPart> {
     parts.into_iter().filter(|part| part.3 > 0).collect()
 }
 
-fn device_breakdown(page: &mut RunPage, device: &DeviceBytes) -> String {
+fn device_breakdown(page: &mut RunPage, device: &DeviceBytes) -> Markup {
     let parts = parts(device);
     let mut data = Table::new(&["part", "bytes", "share", "description"]);
     data.words = vec![3];
@@ -132,7 +134,7 @@ fn class(usage: HostUse) -> &'static str {
     }
 }
 
-fn host_breakdown(page: &mut RunPage, host: &HostMemory) -> String {
+fn host_breakdown(page: &mut RunPage, host: &HostMemory) -> Markup {
     /// So many items of a part are in the table.
     const ITEMS: usize = 5;
     let first = &host.first;
@@ -186,10 +188,10 @@ fn breakdown(
     all: u64,
     parts: &[MemoryPart],
     data: Table,
-) -> String {
+) -> Markup {
     let total: f64 = parts.iter().map(|part| part.3 as f64).sum();
     if total <= 0.0 {
-        return String::new();
+        return Markup::default();
     }
     let note = format!("{} in total", bytes(all));
     let draw = |width: f64| {
@@ -221,16 +223,14 @@ fn breakdown(
     };
     let drawings = [("wide", 1000.0), ("narrow", 360.0)]
         .map(|(class, width)| draw(width).finish(&page.id(), class, &title, &note));
-    let key: String = parts
-        .iter()
-        .map(|(class, name, _, _)| {
-            format!("<li><span class=\"square {class}\" aria-hidden=\"true\"></span>{name}</li>")
-        })
-        .collect();
+    let entries = parts.iter().map(|(class, name, _, _)| {
+        html! { span class={ "square " (class) } aria-hidden="true" {} (name) }
+    });
+    let key = key(entries);
     Figure {
         title,
         note,
-        key: format!("<ul class=\"legend\">{key}</ul>"),
+        key,
         drawings: drawings.to_vec(),
         data,
         ..Figure::default()
@@ -238,7 +238,7 @@ fn breakdown(
     .html()
 }
 
-fn over_time(page: &mut RunPage, view: &RunView, title: &str, lines: &[Line]) -> Option<String> {
+fn over_time(page: &mut RunPage, view: &RunView, title: &str, lines: &[Line]) -> Option<Markup> {
     let of = |line: &Line| -> Vec<Point> {
         let known = |point: &MemoryPoint| {
             let value = line.2(point)? as f64;

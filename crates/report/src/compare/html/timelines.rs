@@ -1,17 +1,18 @@
-//! Both timelines, one below the other on one axis. A script draws them; without JavaScript
-//! they are a static picture.
+//! Both timelines, one below the other on one axis. A script draws them from the data in the
+//! page; without JavaScript they are a static picture.
 
+use maud::{Markup, html};
 use preheat_model::compare::CompareReport;
-use preheat_model::run::{Cause, RunView};
+use preheat_model::run::{Cause, RunView, Segment};
+use serde_json::{Value, json};
 
-use super::super::ComparePage;
-use super::super::data::{end, parts};
+use super::ComparePage;
 use crate::html::bands::{Bands, Layout, NARROW, WIDE};
-use crate::html::escape::cut;
-use crate::html::escape::escape;
 use crate::html::figure::{Figure, Table};
 use crate::html::look;
-use crate::html::moving::help;
+use crate::html::markup::{command_line, cut};
+use crate::html::moving::{DETAIL, Names, chart, element, help, longest, micros, plain, segment};
+use crate::html::page::note;
 use crate::html::scale::{Axis, round_step};
 use crate::html::svg::Svg;
 use crate::units::duration;
@@ -19,10 +20,10 @@ use crate::units::duration;
 /// The number of segments per path in the static picture: the longest ones.
 const STILL: usize = 150;
 /// The number of segments per path in the data table: the longest ones.
-const DATA: usize = 40;
+const LISTED: usize = 40;
 
 /// Adds the section, with a note in place of missing timelines.
-pub(in crate::compare::html) fn add(page: &mut ComparePage, views: [Option<&RunView>; 2]) {
+pub(super) fn add(page: &mut ComparePage, views: [Option<&RunView>; 2]) {
     let missing = missing(page.report, views);
     let sides: Vec<(&str, &RunView)> = ["base", "new"]
         .into_iter()
@@ -31,7 +32,7 @@ pub(in crate::compare::html) fn add(page: &mut ComparePage, views: [Option<&RunV
         .collect();
     let until = sides.iter().map(|(_, view)| end(view)).fold(0.0, f64::max);
     if sides.is_empty() || until <= 0.0 {
-        page.section("timelines", "Timelines", "", &missing);
+        page.section("timelines", "Timelines", "", note(&missing));
         return;
     }
     let causes: Vec<Cause> = sides
@@ -47,12 +48,8 @@ pub(in crate::compare::html) fn add(page: &mut ComparePage, views: [Option<&RunV
             "Each instant in the color of its cause, base above new.",
         )
     });
-    let moving = format!(
-        "<div class=\"moving\" id=\"timelines-chart\" hidden></div>\
-         <noscript><p class=\"note\">With JavaScript, this chart can be zoomed.</p>{}\
-         </noscript>",
-        still.concat()
-    );
+    let sentence = "With JavaScript, this chart can be zoomed.";
+    let moving = chart("timelines-chart", sentence, &still);
     let figure = Figure {
         title: "From exec to the end of the first iteration".to_owned(),
         note: "The cause of the time at each instant, for the start of each side that is nearest \
@@ -60,17 +57,17 @@ pub(in crate::compare::html) fn add(page: &mut ComparePage, views: [Option<&RunV
             .to_owned(),
         key: look::key(&causes),
         drawings: vec![moving],
-        data: data(&sides),
+        data: table(&sides),
         ..Figure::default()
     };
-    let html = format!("{}{missing}{}", figure.html(), help());
-    page.section("timelines", "Timelines", "", &html);
+    let content = html! { (figure.html()) (note(&missing)) (help()) };
+    page.section("timelines", "Timelines", "", content);
 }
 
-/// The note on missing timelines.
+/// The note on missing timelines; empty if there are none.
 fn missing(report: &CompareReport, views: [Option<&RunView>; 2]) -> String {
-    let text = match views {
-        [Some(_), Some(_)] => return String::new(),
+    match views {
+        [Some(_), Some(_)] => String::new(),
         [None, None] => {
             "No timelines: they need the recordings; the compared documents do not contain them."
                 .to_owned()
@@ -85,8 +82,7 @@ fn missing(report: &CompareReport, views: [Option<&RunView>; 2]) -> String {
                 cut(&side.source, 80)
             )
         }
-    };
-    format!("<p class=\"note\">{}</p>", escape(&text))
+    }
 }
 
 fn draw(layout: Layout, sides: &[(&str, &RunView)], until: f64) -> Svg {
@@ -127,11 +123,11 @@ fn draw(layout: Layout, sides: &[(&str, &RunView)], until: f64) -> Svg {
     bands.svg
 }
 
-fn data(sides: &[(&str, &RunView)]) -> Table {
+fn table(sides: &[(&str, &RunView)]) -> Table {
     let mut table = Table::new(&["side", "from", "to", "time", "cause", "main item"]);
     table.words = vec![4, 5];
     for (name, view) in sides {
-        for part in parts(view, DATA) {
+        for part in parts(view, LISTED) {
             table.rows.push(vec![
                 (*name).to_owned(),
                 duration(part.begin),
@@ -143,4 +139,62 @@ fn data(sides: &[(&str, &RunView)]) -> Table {
         }
     }
     table
+}
+
+/// The maximum number of segments per path.
+const SEGMENTS: usize = 1500;
+
+/// The element that holds the data.
+pub(super) fn block(report: &CompareReport, views: [Option<&RunView>; 2]) -> Markup {
+    let mut names = Names::default();
+    let mut sides: Vec<Value> = Vec::new();
+    let until = views.into_iter().flatten().map(end).fold(0.0, f64::max);
+    let about = [("base", &report.base), ("new", &report.new)];
+    for (view, (name, side)) in views.into_iter().zip(about) {
+        let Some(view) = view else { continue };
+        let path: Vec<Value> = parts(view, SEGMENTS)
+            .iter()
+            .map(|part| segment(part, &mut names))
+            .collect();
+        let first = view
+            .iterations
+            .first()
+            .filter(|(begin, _)| begin.is_finite());
+        sides.push(json!({
+            "name": name,
+            "command": plain(&command_line(&side.command), DETAIL),
+            "path": path,
+            "first": micros(end(view)),
+            "iteration": first.map(|(begin, _)| micros(*begin)),
+        }));
+    }
+    element(&json!({
+        "until": micros(until),
+        "causes": Cause::ALL.map(Cause::as_str),
+        "sides": sides,
+        "names": names.all,
+    }))
+}
+
+/// The end of the first iteration, or of the view if nothing repeats.
+fn end(view: &RunView) -> f64 {
+    let first = view.iterations.first().map(|(_, end)| *end);
+    let end = first.filter(|end| end.is_finite()).unwrap_or(view.until);
+    if end.is_finite() { end.max(0.0) } else { 0.0 }
+}
+
+/// The longest segments up to [`end`], in order.
+fn parts(view: &RunView, most: usize) -> Vec<Segment> {
+    let end = end(view);
+    let inside: Vec<Segment> = view
+        .path
+        .iter()
+        .filter(|part| part.begin < end)
+        .map(|part| Segment {
+            end: part.end.min(end),
+            ..part.clone()
+        })
+        .collect();
+    let longest = longest(&inside, most, |part| (part.begin, part.end));
+    longest.into_iter().cloned().collect()
 }

@@ -1,7 +1,8 @@
 //! First against steady: two marks on a logarithmic scale for each series.
 
+use maud::{Markup, html};
+
 use crate::html::bands::{Bands, Layout, NARROW, WIDE};
-use crate::html::escape::escape;
 use crate::html::figure::{Figure, Table, folded, legend};
 use crate::html::scale::Axis;
 use crate::html::svg::{Anchor, Mark, Svg};
@@ -19,7 +20,7 @@ struct Pair<'a> {
 }
 
 /// Adds the section.
-pub(in crate::lab::html) fn add(page: &mut Page, subjects: &[Subject]) {
+pub(super) fn add(page: &mut Page, subjects: &[Subject]) {
     let all: Vec<(&Subject, Vec<Pair>)> = subjects
         .iter()
         .map(|subject| (subject, pairs(subject)))
@@ -32,7 +33,7 @@ pub(in crate::lab::html) fn add(page: &mut Page, subjects: &[Subject]) {
     let values: Vec<f64> = values
         .flat_map(|value| [value / 2.5, value * 2.5])
         .collect();
-    let mut html = String::new();
+    let mut parts: Vec<Markup> = Vec::new();
     for (subject, pairs) in &all {
         let axes = [WIDE, NARROW].map(|layout| Axis::times(values.iter().copied(), layout.ticks));
         let [Some(wide), Some(narrow)] = axes else {
@@ -50,30 +51,30 @@ pub(in crate::lab::html) fn add(page: &mut Page, subjects: &[Subject]) {
             data: table(subject),
             ..Figure::default()
         };
-        let heading = format!("<h3>{}</h3>", escape(&subject.title));
         if pairs
             .iter()
             .any(|pair| pair.row.experiment.device == page.report.device.kind)
         {
-            html.push_str(&format!("{heading}{}", figure.html()));
+            parts.push(html! { h3 { (subject.title) } (figure.html()) });
         } else {
             let summary = format!("{}: {} series", subject.title, pairs.len());
-            html.push_str(&folded(&summary, &figure.html()));
+            parts.push(folded(&summary, &figure.html()));
         }
     }
-    if !html.is_empty() {
-        let key = legend(&[
-            (Some(Mark::Diamond), "first", "first iteration".to_owned()),
-            (Some(Mark::Circle), "steady", "steady iteration".to_owned()),
-        ]);
-        html.insert_str(0, &key);
-    }
+    let key = legend(&[
+        (Some(Mark::Diamond), "first", "first iteration".to_owned()),
+        (Some(Mark::Circle), "steady", "steady iteration".to_owned()),
+    ]);
+    let content = html! {
+        @if !parts.is_empty() { (key) }
+        @for part in &parts { (part) }
+    };
     page.section(
         "first-and-steady",
         "First and steady",
         "Each line is one repeated operation: the time of the first, and the time once it is \
          steady. The scale is logarithmic; the ratio with its 95 % interval is on the right.",
-        &html,
+        content,
     );
 }
 

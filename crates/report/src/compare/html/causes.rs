@@ -1,18 +1,20 @@
 //! The causes of the change: both sides as bars, then a row per cause that expands to the
 //! items behind it.
 
+use maud::{Markup, html};
 use preheat_model::compare::{CauseChange, Unit, Verdict};
 use preheat_model::run::Cause;
 
-use super::super::{ComparePage, class, sign};
+use super::quantities::{badge, stretch};
+use super::{ComparePage, class};
 use crate::compare::words::{
     changed, correction, ends, interval, sentence, signed, starred_cause, value, verdict_on_cause,
 };
 use crate::html::bands::{Bands, Layout, NARROW, WIDE};
-use crate::html::escape::cut;
-use crate::html::escape::escape;
-use crate::html::figure::{Figure, Table, folded};
+use crate::html::figure::{Figure, Table, folded, list};
 use crate::html::look;
+use crate::html::markup::cut;
+use crate::html::page::note;
 use crate::html::scale::{Axis, round_step};
 use crate::html::stack::{Stack, in_order};
 use crate::html::svg::Svg;
@@ -24,7 +26,7 @@ use crate::units::{duration, tie};
 const WORTH_SHOWING: f64 = 0.05;
 
 /// Adds the section.
-pub(in crate::compare::html) fn add(page: &mut ComparePage) {
+pub(super) fn add(page: &mut ComparePage) {
     let causes = &page.report.causes;
     if causes.is_empty() {
         return;
@@ -35,36 +37,33 @@ pub(in crate::compare::html) fn add(page: &mut ComparePage) {
             || change.verdict == Verdict::Inconclusive
                 && change.difference.value.abs() >= WORTH_SHOWING * sides.largest
     });
-    let rows = |causes: &[&CauseChange]| -> String {
-        let rows: String = causes.iter().map(|change| row(change, &sides)).collect();
-        format!("<ul class=\"causes changes\">{rows}</ul>")
+    let rows = |causes: &[&CauseChange]| {
+        list(
+            "causes changes",
+            causes.iter().map(|change| row(change, &sides)),
+        )
     };
-    let mut html = bars(page, causes);
-    if !shown.is_empty() {
-        html.push_str(&rows(&shown));
-    }
     let starred = causes.iter().filter_map(starred_cause);
-    if let Some(stars) = correction(starred, page.report.tests()) {
-        let text = escape(&sentence(&stars));
-        html.push_str(&format!("<p class=\"note\">{text}</p>"));
-    }
-    if !rest.is_empty() {
-        let open = rest
-            .iter()
-            .filter(|change| change.verdict == Verdict::Inconclusive)
-            .count();
-        let mut text = counted(rest.len(), "other cause");
-        text.push_str(match (open, rest.len()) {
-            (0, 1) => ": the same",
-            (0, _) => ", all the same",
-            _ => ", the same or with a small inconclusive change",
-        });
-        html.push_str(&folded(&text, &rows(&rest)));
-    }
+    let stars = correction(starred, page.report.tests());
+    let open = rest
+        .iter()
+        .any(|change| change.verdict == Verdict::Inconclusive);
+    let others = counted(rest.len(), "other cause");
+    let others = match (open, rest.len()) {
+        (false, 1) => format!("{others}: the same"),
+        (false, _) => format!("{others}, all the same"),
+        _ => format!("{others}, the same or with a small inconclusive change"),
+    };
+    let content = html! {
+        (bars(page, causes))
+        (rows(&shown))
+        @if let Some(stars) = stars { (note(&sentence(&stars))) }
+        (folded(&others, &rows(&rest)))
+    };
     let lead = "Seconds on the path from exec to the end of the first iteration, averaged over the \
                 starts. The differences of the causes add up to the difference in time to first. \
                 Expand a row to see the items behind it, from one start of each side.";
-    page.section("causes", "Causes", lead, &html);
+    page.section("causes", "Causes", lead, content);
 }
 
 /// The extent of the bars on each side of zero.
@@ -109,30 +108,22 @@ impl Reach {
         }
     }
 
-    fn draw(&self, change: &CauseChange) -> String {
+    fn draw(&self, change: &CauseChange) -> Markup {
         let zero = self.at(0.0);
-        let mut html = format!("<span class=\"zero\" style=\"left:{zero:.1}%\"></span>");
         let by = &change.difference;
-        if by.value.is_finite() {
-            let to = self.at(by.value);
-            html.push_str(&format!(
-                "<span class=\"bar-of\" style=\"left:{:.1}%;width:{:.1}%\"></span>",
-                zero.min(to),
-                (zero - to).abs()
-            ));
+        html! {
+            span class="zero" style=(format_args!("left:{zero:.1}%")) {}
+            @if by.value.is_finite() {
+                (stretch("bar-of", (zero, self.at(by.value))))
+            }
+            @if let Some((low, high)) = ends(by) {
+                (stretch("whisker", (self.at(low), self.at(high))))
+            }
         }
-        if let Some((low, high)) = ends(by) {
-            let (from, to) = (self.at(low.min(high)), self.at(low.max(high)));
-            html.push_str(&format!(
-                "<span class=\"whisker\" style=\"left:{from:.1}%;width:{:.1}%\"></span>",
-                to - from
-            ));
-        }
-        html
     }
 }
 
-fn bars(page: &mut ComparePage, causes: &[CauseChange]) -> String {
+fn bars(page: &mut ComparePage, causes: &[CauseChange]) -> Markup {
     let of = |side: fn(&CauseChange) -> f64| -> Vec<(Cause, f64)> {
         in_order(causes.iter().map(|change| (change.cause, side(change))))
     };
@@ -146,7 +137,7 @@ fn bars(page: &mut ComparePage, causes: &[CauseChange]) -> String {
         .map(|(_, parts)| sum(parts))
         .fold(0.0, f64::max);
     if !(longest > 0.0 && longest < 1e9) {
-        return String::new();
+        return Markup::default();
     }
     let draw = |layout: Layout| -> Svg {
         let layout = Layout {
@@ -190,38 +181,34 @@ fn bars(page: &mut ComparePage, causes: &[CauseChange]) -> String {
     .html()
 }
 
-fn row(change: &CauseChange, sides: &Reach) -> String {
+fn row(change: &CauseChange, sides: &Reach) -> Markup {
     let by = signed(change.difference.value, Unit::Seconds);
     let within = interval(&change.difference, Unit::Seconds);
     let within = within.map_or(String::new(), |within| format!("95 % interval {within}"));
     let [was, is] = [&change.base, &change.new].map(|level| value(level.mean.value, Unit::Seconds));
-    let line = format!(
-        "{}<span class=\"cause\">{}</span><span class=\"time {look}\">{}</span>\
-         <span class=\"both {look}\" title=\"{}\" aria-hidden=\"true\">{}</span>\
-         <span class=\"levels\">{}</span><span class=\"badge {look}\"><span>{}</span> {}</span>\
-         <span class=\"why\">{}</span>",
-        look::square(change.cause),
-        escape(change.cause.as_str()),
-        escape(&tie(&by)),
-        escape(&within),
-        sides.draw(change),
-        escape(&tie(&format!("{was} → {is}"))),
-        sign(change.verdict),
-        verdict_on_cause(change),
-        escape(&tie(&within)),
-        look = class(change.verdict),
-    );
-    if change.items.is_empty() {
-        return format!("<li><div class=\"line\">{line}</div></li>\n");
+    let color = class(change.verdict);
+    let line = html! {
+        (look::square(change.cause))
+        span class="cause" { (change.cause.as_str()) }
+        span class={ "time " (color) } { (tie(&by)) }
+        span class={ "both " (color) } title=(within) aria-hidden="true" { (sides.draw(change)) }
+        span class="levels" { (tie(&format!("{was} → {is}"))) }
+        (badge(change.verdict, &verdict_on_cause(change)))
+        span class="why" { (tie(&within)) }
+    };
+    html! {
+        @if change.items.is_empty() {
+            div class="line" { (line) }
+        } @else {
+            details open[changed(change.verdict)] {
+                summary class="line" { (line) }
+                (items(change))
+            }
+        }
     }
-    let open = if changed(change.verdict) { " open" } else { "" };
-    format!(
-        "<li><details{open}><summary class=\"line\">{line}</summary>{}</details></li>\n",
-        items(change)
-    )
 }
 
-fn items(change: &CauseChange) -> String {
+fn items(change: &CauseChange) -> Markup {
     let mut table = Table::new(&["item", "change", "base", "new", "", "details"]);
     table.words = vec![4, 5];
     let time = |seconds: f64| match seconds {
@@ -241,8 +228,8 @@ fn items(change: &CauseChange) -> String {
     let shown = change.items.len() as u64;
     let left = match change.items_in_all.saturating_sub(shown) {
         0 => String::new(),
-        1 => "<p class=\"note\">1 smaller change is not shown.</p>".to_owned(),
-        left => format!("<p class=\"note\">{left} smaller changes are not shown.</p>"),
+        1 => "1 smaller change is not shown.".to_owned(),
+        left => format!("{left} smaller changes are not shown."),
     };
-    format!("<div class=\"items\">{}{left}</div>", table.html())
+    html! { div class="items" { (table.html()) (note(&left)) } }
 }

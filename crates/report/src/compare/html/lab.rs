@@ -1,13 +1,15 @@
 //! Two lab results: changed quantities, then inconclusive ones; unchanged quantities are
 //! folded away.
 
-use preheat_model::compare::QuantityChange;
+use maud::{Markup, html};
+use preheat_model::compare::{Level, QuantityChange};
 
-use super::super::ComparePage;
-use super::super::rows::table;
+use super::ComparePage;
+use super::quantities::table;
 use crate::compare::order::{series, sorted};
 use crate::compare::words::{change, margin, value};
 use crate::html::figure::{Table, folded};
+use crate::html::page::note;
 use crate::units::ABSENT;
 
 /// The maximum number of changed and of inconclusive quantities.
@@ -16,7 +18,7 @@ const DRAWN: usize = 200;
 const LISTED: usize = 600;
 
 /// Adds the sections.
-pub(in crate::compare::html) fn add(page: &mut ComparePage) {
+pub(super) fn add(page: &mut ComparePage) {
     let report = page.report;
     let sorted = sorted(report);
     let lead = format!(
@@ -26,42 +28,41 @@ pub(in crate::compare::html) fn add(page: &mut ComparePage) {
     );
     let drawn = |quantities: &[&QuantityChange]| {
         let most = quantities.len().min(DRAWN);
-        let mut html = table(report, &quantities[..most], name);
-        if quantities.len() > most {
-            html.push_str(&format!(
-                "<p class=\"note\">{} smaller ones are not shown; the JSON document has all of them.</p>",
-                quantities.len() - most
-            ));
-        }
-        html
+        let left = match quantities.len() - most {
+            0 => String::new(),
+            left => {
+                format!("{left} smaller ones are not shown; the JSON document has all of them.")
+            }
+        };
+        html! { (table(report, &quantities[..most], name)) (note(&left)) }
     };
     let changed = match sorted.changed.is_empty() {
-        true => "<p>No quantity that both sides measured changed significantly.</p>".to_owned(),
+        true => html! { p { "No quantity that both sides measured changed significantly." } },
         false => drawn(&sorted.changed),
     };
-    page.section("changed", "Changed", &lead, &changed);
+    page.section("changed", "Changed", &lead, changed);
     page.section(
         "inconclusive",
         "Inconclusive",
         "The intervals are too wide to tell whether these changed. More starts make them narrower.",
-        &drawn(&sorted.inconclusive),
+        drawn(&sorted.inconclusive),
     );
     let text = match sorted.same.len() {
         1 => "1 quantity is the same".to_owned(),
         same => format!("{same} quantities are the same"),
     };
     let list = match sorted.same.is_empty() {
-        true => String::new(),
+        true => Markup::default(),
         false => same(&sorted.same),
     };
-    page.section("same", "Unchanged", "", &folded(&text, &list));
+    page.section("same", "Unchanged", "", folded(&text, &list));
 }
 
-fn same(quantities: &[&QuantityChange]) -> String {
+fn same(quantities: &[&QuantityChange]) -> Markup {
     let mut data = Table::new(&["series", "on", "quantity", "base", "new", "change"]);
     data.words = vec![1, 2];
     for quantity in quantities.iter().take(LISTED) {
-        let level = |level: &Option<preheat_model::compare::Level>| {
+        let level = |level: &Option<Level>| {
             let level = level.as_ref();
             level.map_or(ABSENT.to_owned(), |level| {
                 value(level.mean.value, quantity.unit)

@@ -1,13 +1,12 @@
 //! The causes of every start, and the temperatures against each other, slowest first, if
 //! there are several.
 
+use maud::{Markup, html};
 use preheat_model::run::{Rung, StartReport};
 
-use super::super::RunPage;
-use super::super::parts;
-use super::cause_bars::{Bar, figure, key};
+use super::{RunPage, parts};
 use crate::html::figure::Table;
-use crate::html::stack::in_order;
+use crate::html::stack::{Bar, bars, in_order, key};
 use crate::run::words::{counted, slowest_first, temperature, time_span};
 use crate::units::{ABSENT, bytes, duration};
 
@@ -15,13 +14,11 @@ use crate::units::{ABSENT, bytes, duration};
 const DRAWN: usize = 24;
 
 /// Adds the section.
-pub(in crate::run::html) fn add(page: &mut RunPage) {
+pub(super) fn add(page: &mut RunPage) {
     let report = page.report;
-    let mut html = String::new();
-    if report.ladder.len() > 1 {
-        html.push_str(&ladder(page, &slowest_first(report)));
-    }
-    html.push_str(&starts(page, &report.starts));
+    let several = report.ladder.len() > 1;
+    let ladder = several.then(|| ladder(page, &slowest_first(report)));
+    let starts = starts(page, &report.starts);
     let lead = match report.starts.len() {
         0 => return,
         1 => "There was one start, a fresh process.",
@@ -30,11 +27,12 @@ pub(in crate::run::html) fn add(page: &mut RunPage) {
              is shown, but not counted if there are others."
         }
     };
-    page.section("starts", "Starts", lead, &html);
+    let content = html! { @if let Some(ladder) = ladder { (ladder) } (starts) };
+    page.section("starts", "Starts", lead, content);
 }
 
-fn ladder(page: &mut RunPage, rungs: &[&Rung]) -> String {
-    let bars: Vec<Bar> = rungs
+fn ladder(page: &mut RunPage, rungs: &[&Rung]) -> Markup {
+    let all: Vec<Bar> = rungs
         .iter()
         .map(|rung| Bar {
             name: rung.temperature.as_str().to_owned(),
@@ -71,10 +69,10 @@ fn ladder(page: &mut RunPage, rungs: &[&Rung]) -> String {
         })
         .collect();
     let caption = ("By temperature", &*what.join("; "));
-    figure(page, caption, key(&bars), &bars, data)
+    bars(page, caption, key(&all), &all, data)
 }
 
-fn starts(page: &mut RunPage, starts: &[StartReport]) -> String {
+fn starts(page: &mut RunPage, starts: &[StartReport]) -> Markup {
     let several = starts
         .iter()
         .any(|start| start.temperature != starts[0].temperature);
@@ -89,7 +87,7 @@ fn starts(page: &mut RunPage, starts: &[StartReport]) -> String {
     };
     order.sort_by_key(|(index, start)| (place(start), start.temperature, *index));
     let mut last = None;
-    let bars: Vec<Bar> = order
+    let all: Vec<Bar> = order
         .iter()
         .take(DRAWN)
         .map(|(index, start)| {
@@ -109,8 +107,8 @@ fn starts(page: &mut RunPage, starts: &[StartReport]) -> String {
     };
     // The chart of temperatures above already has a legend.
     let key = match page.report.ladder.len() > 1 {
-        true => String::new(),
-        false => key(&bars),
+        true => Markup::default(),
+        false => key(&all),
     };
     let evicted = starts.iter().any(|start| start.evicted.is_some());
     let mut head = vec![
@@ -153,7 +151,7 @@ fn starts(page: &mut RunPage, starts: &[StartReport]) -> String {
     if starts.len() == 1 {
         return data.html();
     }
-    figure(page, (&title, ""), key, &bars, data)
+    bars(page, (&title, ""), key, &all, data)
 }
 
 fn name(index: usize, start: &StartReport, several: bool) -> String {

@@ -1,13 +1,14 @@
 //! The first iteration against steady ones: the causes of the difference, and every
 //! iteration of every start.
 
+use maud::{Markup, html};
 use preheat_model::run::CauseSeconds;
 
-use super::super::RunPage;
+use super::RunPage;
 use crate::html::figure::{Figure, Table, grid};
 use crate::html::look;
+use crate::html::plot::{POINTS_OF_LINE, Series, starts_key};
 use crate::html::scale::Axis;
-use crate::html::series::{POINTS_OF_LINE, Series, key};
 use crate::html::svg::{Anchor, Svg};
 use crate::run::words::{counted, percent, signed};
 use crate::units::{duration, number, ratio};
@@ -16,12 +17,12 @@ use crate::units::{duration, number, ratio};
 const BARS: usize = 6;
 
 /// Adds the section.
-pub(in crate::run::html) fn add(page: &mut RunPage) {
+pub(super) fn add(page: &mut RunPage) {
     let mut figures = Vec::new();
     figures.extend(excess(page));
     let series = iterations(page);
     let several = page.report.starts.len() > 1;
-    let legend = series.as_ref().map_or(String::new(), |_| key(several));
+    let legend = series.as_ref().map(|_| starts_key(several));
     figures.extend(series);
     // Two iterations have no steady state.
     let only_two = page.report.first_excess.is_empty() && !page.report.second_excess.is_empty();
@@ -37,11 +38,11 @@ pub(in crate::run::html) fn add(page: &mut RunPage) {
         "first-and-steady",
         title,
         &lead,
-        &format!("{legend}{}", grid(&figures)),
+        html! { @if let Some(legend) = legend { (legend) } (grid(&figures)) },
     );
 }
 
-fn excess(page: &mut RunPage) -> Option<String> {
+fn excess(page: &mut RunPage) -> Option<Markup> {
     let report = page.report;
     let (excess, title) = match report.first_excess.is_empty() {
         false => (
@@ -106,7 +107,7 @@ fn excess(page: &mut RunPage) -> Option<String> {
     Some(figure.html())
 }
 
-fn iterations(page: &mut RunPage) -> Option<String> {
+fn iterations(page: &mut RunPage) -> Option<Markup> {
     let report = page.report;
     let iterations: Vec<Vec<f64>> = report
         .starts

@@ -1,27 +1,23 @@
 //! The claims: verdict, result, and the evidence in a collapsed table.
 
+use maud::{Markup, html};
 use preheat_model::lab::{Claim, Evidence, Verdict};
 
-use crate::html::escape::escape;
-use crate::html::figure::Table;
+use crate::html::figure::{Table, details};
+use crate::html::page::{note, paragraph};
 use crate::lab::html::Page;
 use crate::lab::verdicts::{basis, basis_of, count, lack_of_starts, sign};
 use crate::units::{ABSENT, number, tie};
 
 /// Adds the section.
-pub(in crate::lab::html) fn add(page: &mut Page) {
+pub(super) fn add(page: &mut Page) {
     let claims = &page.report.claims;
-    let items: String = claims.iter().map(item).collect();
-    let html = match claims.is_empty() {
-        true => String::new(),
-        false => {
-            let lack = lack_of_starts(page.report).map_or(String::new(), |text| {
-                format!("<p class=\"note\">{}</p>", escape(&text))
-            });
-            format!(
-                "<p class=\"count\">{}</p>{lack}<ol class=\"claims\">{items}</ol>",
-                count(claims)
-            )
+    let lack = lack_of_starts(page.report).unwrap_or_default();
+    let content = html! {
+        @if !claims.is_empty() {
+            p class="count" { (count(claims)) }
+            (note(&lack))
+            ol class="claims" { @for claim in claims { (item(claim)) } }
         }
     };
     page.section(
@@ -29,39 +25,30 @@ pub(in crate::lab::html) fn add(page: &mut Page) {
         "Claims",
         "Common claims about cold start, tested on this machine. A claim gets a verdict only if \
          the 95 % interval is clear of the threshold.",
-        &html,
+        content,
     );
 }
 
-fn item(claim: &Claim) -> String {
-    let mut html = format!(
-        "<li><span class=\"number\">{}</span>{}<div class=\"claim\"><p class=\"text\">{}</p>",
-        claim.id,
-        badge(claim.verdict),
-        escape(&claim.text)
-    );
-    if !claim.sentence.is_empty() {
-        html.push_str(&format!(
-            "<p class=\"sentence\">{}</p>",
-            escape(&tie(&claim.sentence))
-        ));
-    }
+fn item(claim: &Claim) -> Markup {
     let basis = basis(claim);
-    if !basis.is_empty() {
-        html.push_str(&format!("<p class=\"basis\">{}.</p>", escape(&basis)));
+    html! {
+        li {
+            span class="number" { (claim.id) }
+            (badge(claim.verdict))
+            div class="claim" {
+                p class="text" { (claim.text) }
+                (paragraph("sentence", &tie(&claim.sentence)))
+                @if !basis.is_empty() { p class="basis" { (basis) "." } }
+                @if !claim.evidence.is_empty() {
+                    (details("Evidence", &evidence(&claim.evidence)))
+                }
+            }
+        } "\n"
     }
-    if !claim.evidence.is_empty() {
-        html.push_str(&format!(
-            "<details class=\"data\"><summary>Evidence</summary>{}</details>",
-            evidence(&claim.evidence)
-        ));
-    }
-    html.push_str("</div></li>\n");
-    html
 }
 
 /// A verdict with its symbol and color.
-fn badge(verdict: Verdict) -> String {
+fn badge(verdict: Verdict) -> Markup {
     let class = match verdict {
         Verdict::Holds => "holds",
         Verdict::DoesNotHold => "fails",
@@ -69,14 +56,14 @@ fn badge(verdict: Verdict) -> String {
         Verdict::Inconclusive => "open",
         Verdict::NotMeasurable => "unknown",
     };
-    format!(
-        "<span class=\"badge {class}\"><span aria-hidden=\"true\">{}</span> {}</span>",
-        sign(verdict),
-        verdict.as_str()
-    )
+    html! {
+        span class={ "badge " (class) } {
+            span aria-hidden="true" { (sign(verdict)) } " " (verdict.as_str())
+        }
+    }
 }
 
-fn evidence(all: &[Evidence]) -> String {
+fn evidence(all: &[Evidence]) -> Markup {
     let mut table = Table::new(&[
         "subject",
         "verdict",

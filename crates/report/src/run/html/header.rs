@@ -1,61 +1,35 @@
 //! The top of the page: where most of the time went, as a sentence and three numbers, and
 //! the command.
 
+use maud::{Markup, html};
 use preheat_model::run::{IterationsBy, RunReport};
 use preheat_model::stats::Interval;
 
-use super::super::first_of;
-use super::super::headline::headline;
-use crate::html::escape::command_line;
-use crate::html::escape::cut;
-use crate::html::escape::escape;
+use super::first_of;
+use super::headline::headline;
+use crate::html::markup::{command_line, cut};
+use crate::html::page::{command, header, paragraph, tile};
 use crate::run::words::{
     counted, in_order, other_clock, peak_name, ratio_span, shape, time_span, too_few, unknown_begin,
 };
 use crate::units::{TOO_WIDE, bytes, duration, ratio, tie, too_wide};
 
 /// Renders the header.
-pub(in crate::run::html) fn html(report: &RunReport) -> String {
+pub(super) fn top(report: &RunReport) -> Markup {
     let (text, detail) = headline(report);
-    let mut html = format!(
-        "<header class=\"run-header\">\n<p class=\"eyebrow\">preheat run</p>\n<h1>{}.</h1>\n",
-        escape(&tie(&text))
-    );
-    if !detail.is_empty() {
-        html.push_str(&format!(
-            "<p class=\"detail\">{}</p>\n",
-            escape(&tie(&cut(&detail, 300)))
-        ));
-    }
-    html.push_str(&format!(
-        "<div class=\"tiles\">{}{}{}</div>\n",
-        time(report),
-        against_steady(report),
-        memory(report)
-    ));
-    html.push_str(&format!(
-        "<pre class=\"command\"><code>{}</code></pre>\n<p class=\"run\">{}</p>\n",
-        escape(&command_line(&report.command)),
-        escape(&run(report).join(" · "))
-    ));
-    if let Some(why) = &report.settings.ended_early {
-        html.push_str(&format!("<p class=\"warning\">{}</p>\n", escape(why)));
-    }
-    html.push_str("</header>\n");
-    html
+    let ended_early = report.settings.ended_early.as_deref();
+    let content = html! {
+        (paragraph("detail", &tie(&cut(&detail, 300))))
+        div class="tiles" { (time(report)) (against_steady(report)) (memory(report)) }
+        (command(&command_line(&report.command)))
+        p class="run" { (run(report).join(" · ")) }
+        (paragraph("warning", ended_early.unwrap_or_default()))
+    };
+    let headline = format!("{}.", tie(&text));
+    header(Some("run-header"), "preheat run", &headline, &content)
 }
 
-fn tile(name: &str, number: &str, more: &str) -> String {
-    format!(
-        "<section class=\"tile\"><p class=\"name\">{}</p><p class=\"big\">{}</p>\
-         <p class=\"more\">{}</p></section>",
-        escape(name),
-        escape(&tie(number)),
-        escape(&tie(more))
-    )
-}
-
-fn time(report: &RunReport) -> String {
+fn time(report: &RunReport) -> Markup {
     let mut more = match time_span(&report.time_to_first) {
         Some(span) => format!(
             "95 % interval {span}, {}",
@@ -83,10 +57,10 @@ fn time(report: &RunReport) -> String {
         IterationsBy::None => "from start to end",
         _ => "time to first",
     };
-    tile(name, &duration(report.time_to_first.estimate), &more)
+    tile(name, &duration(report.time_to_first.estimate), None, &more)
 }
 
-fn against_steady(report: &RunReport) -> String {
+fn against_steady(report: &RunReport) -> Markup {
     if let Some(why) = unknown_begin(report) {
         let second = report.second.map(|second| second.estimate);
         let (name, later) = match report.steady {
@@ -94,7 +68,7 @@ fn against_steady(report: &RunReport) -> String {
             None => ("second iteration", second),
         };
         let number = later.map_or("–".to_owned(), duration);
-        return tile(name, &number, why);
+        return tile(name, &number, None, why);
     }
     let (Some(first), Some(steady)) = (report.first, report.steady) else {
         return against_second(report);
@@ -111,7 +85,7 @@ fn against_steady(report: &RunReport) -> String {
         shape if shape.is_empty() => {}
         shape => more.push_str(&format!("; {shape}")),
     }
-    tile("first ÷ steady iteration", &number, &more)
+    tile("first ÷ steady iteration", &number, None, &more)
 }
 
 /// `; 95 % interval 172–260×`; empty if there is none.
@@ -126,7 +100,7 @@ fn interval_words(times: &Interval) -> String {
 }
 
 /// The first iteration against the second, if there is no steady state.
-fn against_second(report: &RunReport) -> String {
+fn against_second(report: &RunReport) -> Markup {
     let why = match report.iterations_by {
         IterationsBy::None => "Nothing repeats, so there is no first iteration.".to_owned(),
         _ => (in_order(report).or_else(|| too_few(report)))
@@ -136,15 +110,20 @@ fn against_second(report: &RunReport) -> String {
         (report.first, report.second, report.first_to_second)
     else {
         let number = report.first.map_or("–".to_owned(), duration);
-        return tile("first iteration", &number, &why);
+        return tile("first iteration", &number, None, &why);
     };
     let mut more = format!("{} against {}", duration(first), duration(second.estimate));
     more.push_str(&interval_words(&times));
     let more = format!("{more}; {why}");
-    tile("first ÷ second iteration", &ratio(times.estimate), &more)
+    tile(
+        "first ÷ second iteration",
+        &ratio(times.estimate),
+        None,
+        &more,
+    )
 }
 
-fn memory(report: &RunReport) -> String {
+fn memory(report: &RunReport) -> Markup {
     let memory = &report.memory;
     match &memory.device {
         Some(device) => {
@@ -153,7 +132,7 @@ fn memory(report: &RunReport) -> String {
             if let Some(steady) = device.steady_peak {
                 more.push_str(&format!("; peak {} in the steady state", bytes(steady)));
             }
-            tile("device memory", &bytes(device.total), &more)
+            tile("device memory", &bytes(device.total), None, &more)
         }
         None => host(report),
     }
@@ -161,7 +140,7 @@ fn memory(report: &RunReport) -> String {
 
 /// Host memory as the terminal shows it.
 /// Recordings without its use have resident memory alone.
-fn host(report: &RunReport) -> String {
+fn host(report: &RunReport) -> Markup {
     let memory = &report.memory;
     let (total, words) = match (&memory.host, memory.resident_first) {
         (Some(host), _) => {
@@ -180,7 +159,7 @@ fn host(report: &RunReport) -> String {
         (None, None) => (memory.resident_peak, "peak".to_owned()),
     };
     let more = format!("{words}. No device was used.");
-    tile("host memory", &bytes(total), &more)
+    tile("host memory", &bytes(total), None, &more)
 }
 
 fn run(report: &RunReport) -> Vec<String> {

@@ -1,50 +1,44 @@
 //! The top of the page: the change and its cause, the decision, the most important
 //! quantities, and the two sides.
 
+use maud::{Markup, html};
 use preheat_model::Quantity;
 use preheat_model::compare::{CompareKind, CompareReport, Level, QuantityChange, Side, Verdict};
 
-use super::super::class;
+use super::class;
 use crate::compare::gate::{Decision, FLAG, gate};
 use crate::compare::words::{change, percents, sentence, signed, value, verdict};
-use crate::html::escape::command_line;
-use crate::html::escape::cut;
-use crate::html::escape::escape;
-use crate::html::page::facts;
+use crate::html::markup::{code, command_line, cut};
+use crate::html::page::{self, cards, fact, facts};
 use crate::run::words::counted;
 use crate::terminal::clean;
 use crate::units::{ABSENT, TIE, tie};
 
 /// Renders the header.
-pub(in crate::compare::html) fn html(report: &CompareReport) -> String {
+pub(super) fn top(report: &CompareReport) -> Markup {
     let (decision, text) = gate(report);
-    let look = match decision {
+    let color = match decision {
         Decision::Regressed => "fails",
         Decision::Inconclusive => "open",
         Decision::Passed => "holds",
     };
-    let mut html = format!(
-        "<header class=\"run-header\">\n<p class=\"eyebrow\">preheat compare</p>\n<h1>{}</h1>\n\
-         <p class=\"gate {look}\"><span>{}</span></p>\n",
-        escape(&tie(&sentence(&cut(&report.headline.text, 300)))),
-        escape(&tie(&cut(&text, 600))).replace(FLAG, &format!("<code>{FLAG}</code>")),
-    );
+    let text = tie(&cut(&text, 600)).replace(FLAG, &format!("`{FLAG}`"));
     let tiles = tiles(report);
-    if !tiles.is_empty() {
-        html.push_str(&format!("<div class=\"tiles\">{tiles}</div>\n"));
-    }
-    html.push_str(&format!(
-        "<div class=\"facts\">{}{}</div>\n</header>\n",
-        side("base", &report.base),
-        side("new", &report.new)
-    ));
-    html
+    let content = html! {
+        (page::gate(color, &code(&text)))
+        @if !tiles.is_empty() {
+            div class="tiles" { @for tile in &tiles { (tile) } }
+        }
+        (cards(&[side("base", &report.base), side("new", &report.new)]))
+    };
+    let headline = tie(&sentence(&cut(&report.headline.text, 300)));
+    page::header(Some("run-header"), "preheat compare", &headline, &content)
 }
 
 /// The most important quantities of a run.
-fn tiles(report: &CompareReport) -> String {
+fn tiles(report: &CompareReport) -> Vec<Markup> {
     if report.kind == CompareKind::Lab {
-        return String::new();
+        return Vec::new();
     }
     let find = |of: Quantity| report.quantities.iter().find(|quantity| quantity.id == of);
     let memory = find(Quantity::DeviceMemory).or_else(|| find(Quantity::HostMemory));
@@ -60,7 +54,7 @@ fn tiles(report: &CompareReport) -> String {
     .collect()
 }
 
-fn tile(quantity: &QuantityChange) -> String {
+fn tile(quantity: &QuantityChange) -> Markup {
     let level = |level: &Option<Level>| match level {
         Some(level) => value(level.mean.value, quantity.unit),
         None => ABSENT.to_owned(),
@@ -85,18 +79,10 @@ fn tile(quantity: &QuantityChange) -> String {
             parts.join(", ")
         }
     };
-    format!(
-        "<section class=\"tile\"><p class=\"name\">{}</p><p class=\"big {}\">{}</p>\
-         <p class=\"more\">{}</p></section>",
-        escape(&quantity.name),
-        class(quantity.verdict),
-        escape(&tie(&big)),
-        escape(&tie(&more))
-    )
+    page::tile(&quantity.name, &big, Some(class(quantity.verdict)), &more)
 }
 
-fn side(name: &str, side: &Side) -> String {
-    let row = |name: &str, value: String| (name.to_owned(), value);
+fn side(name: &str, side: &Side) -> Markup {
     let starts = match side.starts == side.counted_starts {
         true => counted(side.starts, "start"),
         false => format!(
@@ -106,13 +92,13 @@ fn side(name: &str, side: &Side) -> String {
         ),
     };
     let rows = [
-        row("command", cut(&clean(&command_line(&side.command)), 300)),
-        row("counted", starts),
-        row("iteration", cut(&clean(&side.iteration), 120)),
-        row("device", side.device.clone().unwrap_or_default()),
-        row("machine", side.machine.cpu.clone()),
-        row("recorded", side.created.clone()),
-        row("by", format!("preheat {}", side.preheat)),
+        fact("command", cut(&clean(&command_line(&side.command)), 300)),
+        fact("counted", starts),
+        fact("iteration", cut(&clean(&side.iteration), 120)),
+        fact("device", side.device.clone().unwrap_or_default()),
+        fact("machine", side.machine.cpu.clone()),
+        fact("recorded", side.created.clone()),
+        fact("by", format!("preheat {}", side.preheat)),
     ];
     facts(name, &clean(&side.source), &rows)
 }

@@ -1,10 +1,11 @@
 //! Every start as a dot: compares the difference between the sides with the spread of the
 //! starts.
 
+use maud::Markup;
 use preheat_model::Quantity;
 use preheat_model::compare::{Level, QuantityChange};
 
-use super::super::ComparePage;
+use super::ComparePage;
 use crate::compare::words::{ends, value};
 use crate::html::figure::{Figure, Table, grid};
 use crate::html::scale::Axis;
@@ -23,9 +24,9 @@ const ROW: f64 = 54.0;
 const DRAWN: usize = 200;
 
 /// Adds the section.
-pub(in crate::compare::html) fn add(page: &mut ComparePage) {
+pub(super) fn add(page: &mut ComparePage) {
     let report = page.report;
-    let figures: Vec<String> = SHOWN
+    let figures: Vec<Markup> = SHOWN
         .iter()
         .filter_map(|id| report.quantities.iter().find(|quantity| quantity.id == *id))
         .filter_map(|quantity| figure(page, quantity))
@@ -33,10 +34,10 @@ pub(in crate::compare::html) fn add(page: &mut ComparePage) {
     let lead = "Each dot is a counted start; the line below the dots is their mean with its 95 % \
                 interval. The very first start of a side is left out: it may have found cold disks \
                 and caches.";
-    page.section("starts", "Starts", lead, &grid(&figures));
+    page.section("starts", "Starts", lead, grid(&figures));
 }
 
-fn figure(page: &mut ComparePage, quantity: &QuantityChange) -> Option<String> {
+fn figure(page: &mut ComparePage, quantity: &QuantityChange) -> Option<Markup> {
     let sides: Vec<(&str, &Level)> = [("base", &quantity.base), ("new", &quantity.new)]
         .into_iter()
         .filter_map(|(name, level)| Some((name, level.as_ref()?)))

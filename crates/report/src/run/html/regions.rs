@@ -1,14 +1,14 @@
 //! Regions that the program times itself, with their causes, and the moments that it marks.
 
+use maud::{Markup, html};
 use preheat_model::run::{CauseSeconds, MarkReport, RegionReport};
 use preheat_model::stats::Interval;
 
-use super::super::RunPage;
-use super::cause_bars::{Bar, figure, key};
-use crate::html::escape::cut;
-use crate::html::escape::escape;
+use super::RunPage;
 use crate::html::figure::Table;
-use crate::html::stack::in_order;
+use crate::html::markup::cut;
+use crate::html::page::note;
+use crate::html::stack::{Bar, bars, in_order, key};
 use crate::run::words::{
     around_sentence, capitalized, first_start, time_span, timed_and_levels, unfinished_sentence,
 };
@@ -18,19 +18,19 @@ use crate::units::{ABSENT, duration, ratio};
 const DRAWN: usize = 12;
 
 /// Adds the section.
-pub(in crate::run::html) fn add(page: &mut RunPage) {
+pub(super) fn add(page: &mut RunPage) {
     let report = page.report;
     if !report.marks.is_empty() {
         page.section(
             "marks",
             "Marked by the program",
             "From exec to the first time that each mark was reached.",
-            &marks(&report.marks).html(),
+            marks(&report.marks).html(),
         );
     }
     let (timed, levels) = timed_and_levels(report);
     if !timed.is_empty() {
-        let html = drawn(page, "Timed regions", &timed);
+        let content = drawn(page, "Timed regions", &timed);
         let very_first = match timed.iter().any(|region| first_start(region).is_some()) {
             true => {
                 " The very first start may find cold files and caches and does not count; a \
@@ -42,23 +42,23 @@ pub(in crate::run::html) fn add(page: &mut RunPage) {
             "The time between two clock readings in the program's own code: the numbers that it \
              prints itself, with their causes.{very_first}"
         );
-        page.section("regions", "Timed by the program", &about, &html);
+        page.section("regions", "Timed by the program", &about, content);
     }
     if let [level, ..] = levels[..] {
-        let html = drawn(page, &capitalized(&level.name), &levels);
+        let content = drawn(page, &capitalized(&level.name), &levels);
         page.section(
             "levels",
             "Other levels",
             "What repeats above or below the iterations, or is called once. preheat measures it; \
              the program need not read a clock.",
-            &html,
+            content,
         );
     }
 }
 
 /// Draws regions as bars, with a table and notes.
-fn drawn(page: &mut RunPage, title: &str, regions: &[&RegionReport]) -> String {
-    let mut bars = Vec::new();
+fn drawn(page: &mut RunPage, title: &str, regions: &[&RegionReport]) -> Markup {
+    let mut all = Vec::new();
     for region in regions.iter().take(DRAWN) {
         let name = cut(&region.name, 40);
         let first = match (region.count, &region.repeats) {
@@ -67,9 +67,9 @@ fn drawn(page: &mut RunPage, title: &str, regions: &[&RegionReport]) -> String {
             (_, Some(repeats)) => format!("{name}, time {}", repeats.position),
             _ => name,
         };
-        bars.push(bar(first, &region.first, &region.causes, true));
+        all.push(bar(first, &region.first, &region.causes, true));
         if let Some(second) = &region.second {
-            bars.push(bar(
+            all.push(bar(
                 "second".to_owned(),
                 second,
                 &region.second_causes,
@@ -77,27 +77,22 @@ fn drawn(page: &mut RunPage, title: &str, regions: &[&RegionReport]) -> String {
             ));
         }
     }
-    let mut html = figure(
-        page,
-        (title, "in order of execution"),
-        key(&bars),
-        &bars,
-        table(regions),
-    );
+    let caption = (title, "in order of execution");
+    let figure = bars(page, caption, key(&all), &all, table(regions));
     let first = page.report.first;
+    let mut notes = Vec::new();
     for region in regions {
         let around = (region.around.as_ref()).map(|around| around_sentence(around, first));
         let unfinished = (region.unfinished.as_ref())
             .map(|unfinished| unfinished_sentence(unfinished, region.clock));
         for sentence in around.into_iter().chain(unfinished) {
-            html.push_str(&format!(
-                "<p class=\"note\">{}: {}</p>",
-                escape(&region.name),
-                escape(&sentence)
-            ));
+            notes.push(format!("{}: {sentence}", region.name));
         }
     }
-    html
+    html! {
+        (figure)
+        @for text in &notes { (note(text)) }
+    }
 }
 
 fn marks(marks: &[MarkReport]) -> Table {

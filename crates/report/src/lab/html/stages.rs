@@ -1,11 +1,12 @@
 //! The stages from process start to the first result, next to the floor of a minimal native
 //! program.
 
+use maud::{Markup, html};
 use preheat_model::lab::{Experiment, ExperimentId, SampleKind, Series, names};
 
 use crate::html::bands::{Bands, Layout, NARROW, WIDE};
-use crate::html::escape::escape;
-use crate::html::figure::{Figure, Table, folded};
+use crate::html::figure::{Figure, Table, folded, key};
+use crate::html::markup::{append, is_empty};
 use crate::html::scale::{Axis, round_step};
 use crate::html::svg::{Anchor, Svg};
 use crate::lab::html::Page;
@@ -33,16 +34,16 @@ impl Bar {
 }
 
 /// Adds the section.
-pub(in crate::lab::html) fn add(page: &mut Page) {
+pub(super) fn add(page: &mut Page) {
     let report = page.report;
-    let mut html = String::new();
+    let mut content = Markup::default();
     for experiments in by_subject(report) {
         let figures = figures(page, &experiments);
         let title = labels::subject_title(report, experiments[0]);
         if experiments[0].device != report.device.kind {
-            html.push_str(&folded(&title, &figures));
-        } else if !figures.is_empty() {
-            html.push_str(&format!("<h3>{}</h3>{figures}", escape(&title)));
+            append(&mut content, &folded(&title, &figures));
+        } else if !is_empty(&figures) {
+            append(&mut content, &html! { h3 { (title) } (figures) });
         }
     }
     page.section(
@@ -51,12 +52,12 @@ pub(in crate::lab::html) fn add(page: &mut Page) {
         "The stages that happen once per start, in order. The floor is the time that a minimal \
          native program needs on the same device from its first line to its first result, with a \
          precompiled kernel.",
-        &html,
+        content,
     );
 }
 
 /// The charts of one subject, each with the floor of its device on top.
-fn figures(page: &mut Page, experiments: &[&Experiment]) -> String {
+fn figures(page: &mut Page, experiments: &[&Experiment]) -> Markup {
     let native = experiments[0].framework.is_none();
     let wanted: &[(ExperimentId, &str)] = match native {
         true => &[
@@ -80,7 +81,7 @@ fn figures(page: &mut Page, experiments: &[&Experiment]) -> String {
             ),
         ],
     };
-    let mut html = String::new();
+    let mut charts = Markup::default();
     for (id, title) in wanted {
         let mut bars = Vec::new();
         for experiment in experiments.iter().filter(|experiment| experiment.id == *id) {
@@ -104,9 +105,10 @@ fn figures(page: &mut Page, experiments: &[&Experiment]) -> String {
         if let Some(floor) = floor(page, &experiments[0].device, whole) {
             bars.insert(0, floor);
         }
-        html.push_str(&figure(page, title, &experiments[0].subject(), &bars));
+        let chart = figure(page, title, &experiments[0].subject(), &bars);
+        append(&mut charts, &chart);
     }
-    html
+    charts
 }
 
 /// The bar of the minimal native program, as a whole or by stage.
@@ -177,7 +179,7 @@ fn bar(experiment: &Experiment, variant: &str) -> Option<Bar> {
     })
 }
 
-fn figure(page: &mut Page, title: &str, subject: &str, bars: &[Bar]) -> String {
+fn figure(page: &mut Page, title: &str, subject: &str, bars: &[Bar]) -> Markup {
     let mut stages: Vec<&str> = Vec::new();
     for (name, _) in bars.iter().flat_map(|bar| &bar.parts) {
         if !stages.contains(&name.as_str()) {
@@ -204,7 +206,7 @@ fn figure(page: &mut Page, title: &str, subject: &str, bars: &[Bar]) -> String {
     }
     let figure = Figure {
         title: title.to_owned(),
-        key: key(&stages),
+        key: stage_key(&stages),
         drawings: drawings.to_vec(),
         data,
         ..Figure::default()
@@ -221,19 +223,13 @@ fn color(stages: &[&str], index: usize) -> usize {
 }
 
 /// The legend: the number and color of each stage.
-fn key(stages: &[&str]) -> String {
-    let items: String = stages
-        .iter()
-        .enumerate()
-        .map(|(index, name)| {
-            let (number, name) = (index + 1, escape(labels::stage_name(name)));
-            format!(
-                "<li><span class=\"stage s{}\">{number}</span>{name}</li>",
-                color(stages, index)
-            )
-        })
-        .collect();
-    format!("<ul class=\"legend\">{items}</ul>")
+fn stage_key(stages: &[&str]) -> Markup {
+    key(stages.iter().enumerate().map(|(index, name)| {
+        html! {
+            span class={ "stage s" (color(stages, index)) } { (index + 1) }
+            (labels::stage_name(name))
+        }
+    }))
 }
 
 fn draw(layout: Layout, bars: &[Bar], stages: &[&str], longest: f64) -> Svg {
