@@ -3,7 +3,7 @@
 use preheat_model::check::{CheckReport, Verdict};
 
 use super::words::{headline, measured, not_passing, starts, title, used, why};
-use crate::html::escape::command_line;
+use crate::html::markup::command_line;
 use crate::terminal::clean;
 
 /// Renders the report as GitHub Markdown, ending with a newline.

@@ -3,7 +3,7 @@
 use preheat_model::check::{CheckReport, Line, Verdict};
 
 use super::words::{headline, measured, not_passing, starts, title, used, why};
-use crate::html::escape::command_line;
+use crate::html::markup::command_line;
 use crate::terminal::cells::{bar, middle};
 use crate::terminal::{Screen, Style, Terminal, clean, fit, pad, width};
 

@@ -1,11 +1,9 @@
-//! Renders classified iteration times. `words` has the shared texts, `terminal` and `html`
-//! are the renderers, and `sketch` holds the points of a series that are plotted.
+//! Renders classified iteration times. `words` has the shared texts, and `terminal` and
+//! `html` are the renderers.
 
 mod html;
-mod sketch;
 mod terminal;
 mod words;
 
-pub use html::classify_html;
-pub use sketch::ClassifySketch;
+pub use html::{ClassifySketch, classify_html};
 pub use terminal::classify_terminal;

@@ -1,83 +1,89 @@
 //! A chart on the page: the caption, the legend, the drawing in a scrollable box, and the
 //! data as a table.
 
-use super::escape::escape;
+use maud::{Markup, html};
+
+use super::markup::is_empty;
 use super::svg::{Mark, swatch};
 
-/// A figure. Text is escaped by [`Figure::html`], drawings are not.
+/// A figure.
 #[derive(Default)]
 pub(crate) struct Figure {
     pub title: String,
     pub note: String,
     /// As (mark, class, text).
     pub legend: Vec<(Option<Mark>, &'static str, String)>,
-    /// Another legend, as HTML.
-    pub key: String,
+    /// Another legend.
+    pub key: Markup,
     /// Elements as returned by [`super::svg::Svg::finish`].
-    pub drawings: Vec<String>,
+    pub drawings: Vec<Markup>,
     pub data: Table,
 }
 
 impl Figure {
-    pub fn html(&self) -> String {
-        let mut html = String::from("<figure>");
-        if !self.title.is_empty() {
-            html.push_str(&format!("<figcaption><b>{}</b>", escape(&self.title)));
-            if !self.note.is_empty() {
-                html.push_str(&format!(
-                    " <span class=\"note\">{}</span>",
-                    escape(&self.note)
-                ));
+    pub fn html(&self) -> Markup {
+        html! {
+            figure {
+                @if !self.title.is_empty() {
+                    figcaption {
+                        b { (self.title) }
+                        @if !self.note.is_empty() { " " span class="note" { (self.note) } }
+                    }
+                }
+                (legend(&self.legend))
+                (self.key)
+                div class="plot" { @for drawing in &self.drawings { (drawing) } }
+                @if !self.data.rows.is_empty() {
+                    (details("Show data", &self.data.html()))
+                }
             }
-            html.push_str("</figcaption>");
         }
-        html.push_str(&legend(&self.legend));
-        html.push_str(&self.key);
-        html.push_str(&format!(
-            "<div class=\"plot\">{}</div>",
-            self.drawings.concat()
-        ));
-        if !self.data.rows.is_empty() {
-            html.push_str("<details class=\"data\"><summary>Show data</summary>");
-            html.push_str(&self.data.html());
-            html.push_str("</details>");
-        }
-        html.push_str("</figure>");
-        html
     }
 }
 
 /// Renders a legend of marks and lines.
-pub(crate) fn legend(entries: &[(Option<Mark>, &'static str, String)]) -> String {
-    if entries.is_empty() {
-        return String::new();
+pub(crate) fn legend(entries: &[(Option<Mark>, &'static str, String)]) -> Markup {
+    key(entries
+        .iter()
+        .map(|(mark, class, text)| html! { (swatch(*mark, class)) (text) }))
+}
+
+/// Renders a legend of any symbols; empty if there are no entries.
+pub(crate) fn key(entries: impl Iterator<Item = Markup>) -> Markup {
+    list("legend", entries)
+}
+
+/// Renders a list of a class; empty if there are no items.
+pub(crate) fn list(class: &str, items: impl Iterator<Item = Markup>) -> Markup {
+    let items: Vec<Markup> = items.collect();
+    html! {
+        @if !items.is_empty() {
+            ul class=(class) { @for item in items { li { (item) } } }
+        }
     }
-    let entry = |(mark, class, text): &(Option<Mark>, &str, String)| {
-        format!("<li>{}{}</li>", swatch(*mark, class), escape(text))
-    };
-    format!(
-        "<ul class=\"legend\">{}</ul>",
-        entries.iter().map(entry).collect::<String>()
-    )
 }
 
 /// Renders figures side by side if there is space.
-pub(crate) fn grid(figures: &[String]) -> String {
-    if figures.is_empty() {
-        return String::new();
+pub(crate) fn grid(figures: &[Markup]) -> Markup {
+    html! {
+        @if !figures.is_empty() {
+            div class="grid" { @for figure in figures { (figure) } }
+        }
     }
-    format!("<div class=\"grid\">{}</div>", figures.concat())
 }
 
 /// Renders a collapsed section; empty if there is no content.
-pub(crate) fn folded(summary: &str, html: &str) -> String {
-    if html.is_empty() {
-        return String::new();
+pub(crate) fn folded(summary: &str, content: &Markup) -> Markup {
+    html! {
+        @if !is_empty(content) {
+            details class="more" { summary { (summary) } (content) }
+        }
     }
-    format!(
-        "<details class=\"more\"><summary>{}</summary>{html}</details>",
-        escape(summary)
-    )
+}
+
+/// Renders collapsed data or help.
+pub(crate) fn details(summary: &str, content: &Markup) -> Markup {
+    html! { details class="data" { summary { (summary) } (content) } }
 }
 
 /// A table of text. The first column names the row; the others are right-aligned unless
@@ -88,6 +94,9 @@ pub(crate) struct Table {
     pub rows: Vec<Vec<String>>,
     /// The columns with words instead of numbers.
     pub words: Vec<usize>,
+    /// The class of the badge in the last column of each row; empty if it has none.
+    pub badges: Vec<&'static str>,
+    pub class: Option<&'static str>,
 }
 
 impl Table {
@@ -98,36 +107,51 @@ impl Table {
         }
     }
 
-    pub fn html(&self) -> String {
-        let class = |column: usize| {
-            if column == 0 || self.words.contains(&column) {
-                ""
-            } else {
-                " class=\"n\""
+    pub fn html(&self) -> Markup {
+        html! {
+            div class="scroll" tabindex="0" {
+                table class=[self.class] {
+                    thead {
+                        tr {
+                            @for (column, name) in self.head.iter().enumerate() {
+                                th scope="col" class=[self.align(column)] { (name) }
+                            }
+                        }
+                    }
+                    tbody {
+                        @for (index, row) in self.rows.iter().enumerate() {
+                            (self.row(row, self.badges.get(index).copied()))
+                        }
+                    }
+                }
             }
-        };
-        let mut html = String::from("<div class=\"scroll\" tabindex=\"0\"><table><thead><tr>");
-        for (column, name) in self.head.iter().enumerate() {
-            html.push_str(&format!(
-                "<th scope=\"col\"{}>{}</th>",
-                class(column),
-                escape(name)
-            ));
         }
-        html.push_str("</tr></thead><tbody>");
-        for row in &self.rows {
-            html.push_str("<tr>");
-            for (column, cell) in row.iter().enumerate() {
-                let cell = escape(cell);
-                html.push_str(&match column {
-                    0 => format!("<th scope=\"row\">{cell}</th>"),
-                    _ => format!("<td{}>{cell}</td>", class(column)),
-                });
+    }
+
+    fn row(&self, cells: &[String], badge: Option<&str>) -> Markup {
+        let last = cells.len().saturating_sub(1);
+        html! {
+            tr {
+                @for (column, cell) in cells.iter().enumerate() {
+                    @if column == 0 {
+                        th scope="row" { (cell) }
+                    } @else {
+                        td class=[self.align(column)] {
+                            @if let Some(class) = badge.filter(|_| column == last) {
+                                span class={ "badge " (class) } { (cell) }
+                            } @else {
+                                (cell)
+                            }
+                        }
+                    }
+                }
             }
-            html.push_str("</tr>");
         }
-        html.push_str("</tbody></table></div>");
-        html
+    }
+
+    /// The class of a column.
+    fn align(&self, column: usize) -> Option<&'static str> {
+        (column > 0 && !self.words.contains(&column)).then_some("n")
     }
 }
 
@@ -144,7 +168,7 @@ mod tests {
             data,
             ..Figure::default()
         };
-        let html = figure.html();
+        let html = figure.html().into_string();
         assert!(html.contains("<b>T &amp; U</b>"));
         assert!(html.contains("<summary>Show data</summary>"));
         assert!(html.contains("<th scope=\"row\">&lt;a&gt;</th><td class=\"n\">1 ms</td>"));
@@ -152,9 +176,9 @@ mod tests {
 
     #[test]
     fn empty_parts_are_omitted() {
-        assert_eq!(legend(&[]), "");
-        assert_eq!(grid(&[]), "");
-        assert_eq!(folded("x", ""), "");
-        assert!(!Figure::default().html().contains("details"));
+        assert_eq!(legend(&[]).0, "");
+        assert_eq!(grid(&[]).0, "");
+        assert_eq!(folded("x", &Markup::default()).0, "");
+        assert!(!Figure::default().html().0.contains("details"));
     }
 }

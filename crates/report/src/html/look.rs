@@ -2,9 +2,10 @@
 //! other members of the family, stripes. Causes stay distinguishable without color and with
 //! color vision deficiencies (the hues are those of Okabe and Ito).
 
+use maud::{Markup, html};
 use preheat_model::run::Cause;
 
-use crate::html::escape::escape;
+use super::figure;
 
 /// The fill and text colors of a cause in light and dark mode, and its stripes.
 struct Look {
@@ -68,24 +69,21 @@ pub(crate) fn ink(cause: Cause) -> String {
 }
 
 /// A square in the color of a cause, for legends and tables.
-pub(crate) fn square(cause: Cause) -> String {
-    format!(
-        "<span class=\"square {}\" aria-hidden=\"true\"></span>",
-        class(cause)
-    )
+pub(crate) fn square(cause: Cause) -> Markup {
+    html! { span class={ "square " (class(cause)) } aria-hidden="true" {} }
 }
 
 /// The legend of the given causes.
-pub(crate) fn key(causes: &[Cause]) -> String {
-    let items: String = Cause::ALL
+pub(crate) fn key(causes: &[Cause]) -> Markup {
+    let shown = Cause::ALL
         .into_iter()
-        .filter(|cause| causes.contains(cause))
-        .map(|cause| format!("<li>{}{}</li>", square(cause), escape(cause.as_str())))
-        .collect();
-    match items.is_empty() {
-        true => items,
-        false => format!("<ul class=\"legend\">{items}</ul>"),
-    }
+        .filter(|cause| causes.contains(cause));
+    figure::key(shown.map(named))
+}
+
+/// A cause after its square.
+pub(crate) fn named(cause: Cause) -> Markup {
+    html! { (square(cause)) (cause.as_str()) }
 }
 
 /// The style rules of the causes.
@@ -123,30 +121,29 @@ pub(crate) fn rules() -> String {
 }
 
 /// The patterns that the rules refer to, in an invisible drawing.
-pub(crate) fn patterns() -> String {
-    let pattern = |cause: Cause| {
-        let at = cause.index();
-        let (size, marks) = match look(cause).pattern {
-            Pattern::Plain => return String::new(),
-            Pattern::Falling => (
-                8,
-                "<path class=\"stripes\" d=\"M-2 6L2 10M-2 -2L10 10M6 -2L10 2\"/>",
-            ),
-            Pattern::Rising => (
-                8,
-                "<path class=\"stripes\" d=\"M-2 2L2 -2M-2 10L10 -2M6 10L10 6\"/>",
-            ),
-            Pattern::Dots => (5, "<circle class=\"dots\" cx=\"2.5\" cy=\"2.5\" r=\".9\"/>"),
-        };
-        format!(
-            "<pattern id=\"p{at}\" width=\"{size}\" height=\"{size}\" patternUnits=\"userSpaceOnUse\">\
-             <rect width=\"{size}\" height=\"{size}\" style=\"fill:var(--k{at})\"/>{marks}</pattern>"
-        )
+pub(crate) fn patterns() -> Markup {
+    html! {
+        svg class="patterns" width="0" height="0" aria-hidden="true" {
+            defs { @for cause in Cause::ALL { (pattern(cause)) } }
+        } "\n"
+    }
+}
+
+fn pattern(cause: Cause) -> Markup {
+    let path = |d: &str| html! { path class="stripes" d=(d) {} };
+    let (size, marks) = match look(cause).pattern {
+        Pattern::Plain => return Markup::default(),
+        Pattern::Falling => (8, path("M-2 6L2 10M-2 -2L10 10M6 -2L10 2")),
+        Pattern::Rising => (8, path("M-2 2L2 -2M-2 10L10 -2M6 10L10 6")),
+        Pattern::Dots => (5, html! { circle class="dots" cx="2.5" cy="2.5" r=".9" {} }),
     };
-    format!(
-        "<svg class=\"patterns\" width=\"0\" height=\"0\" aria-hidden=\"true\"><defs>{}</defs></svg>\n",
-        Cause::ALL.into_iter().map(pattern).collect::<String>()
-    )
+    let at = cause.index();
+    html! {
+        pattern id={ "p" (at) } width=(size) height=(size) patternUnits="userSpaceOnUse" {
+            rect width=(size) height=(size) style={ "fill:var(--k" (at) ")" } {}
+            (marks)
+        }
+    }
 }
 
 #[cfg(test)]
@@ -203,7 +200,7 @@ mod tests {
 
     #[test]
     fn every_referenced_pattern_exists() {
-        let (rules, patterns) = (rules(), patterns());
+        let (rules, patterns) = (rules(), patterns().into_string());
         for cause in Cause::ALL {
             let name = format!("p{}", cause.index());
             assert_eq!(

@@ -1,23 +1,24 @@
 //! The tools that all HTML pages share.
 //!
 //! A page loads nothing and runs nothing from the report: it has text, tables and drawings,
-//! and a style sheet for light mode, dark mode, phones and printing. `frame` is the document
-//! with its content security policy, `page` a list of sections under construction.
+//! and a style sheet for light mode, dark mode, phones and printing. `page` is the document
+//! with its content security policy, and its sections.
 //!
-//! `svg`, `scale`, `plot`, `series` and `bands` draw; `figure` adds a caption and the data to
-//! a drawing; `look` and `stack` show causes in the same colors everywhere.
+//! `maud` escapes all text: a function returns `Markup` and takes plain text. Only the modules
+//! here may declare text to be markup, with `PreEscaped`: style sheets, scripts and JSON.
+//!
+//! `svg`, `scale`, `plot` and `bands` draw, `moving` has the interactive charts; `figure` adds a
+//! caption and the data to a drawing; `look` and `stack` show causes in the same colors
+//! everywhere.
 
 pub(crate) mod bands;
-pub(crate) mod data;
-pub(crate) mod escape;
 pub(crate) mod figure;
-pub(crate) mod frame;
 pub(crate) mod look;
+pub(crate) mod markup;
 pub(crate) mod moving;
 pub(crate) mod page;
 pub(crate) mod plot;
 pub(crate) mod scale;
-pub(crate) mod series;
 pub(crate) mod stack;
 pub(crate) mod svg;
 

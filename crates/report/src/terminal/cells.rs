@@ -1,6 +1,7 @@
-//! Cells shared by the tables: durations, bars and truncated names.
+//! Small tables and the cells of all tables: durations, bars and truncated names.
 
-use super::text::{fit, split_at_column, width};
+use super::text::{fit, pad, split_at_column, width};
+use super::{Screen, Style};
 use crate::units::{ABSENT, duration_parts};
 
 /// Formats durations for a column: numbers right-aligned, units left-aligned, equal widths.
@@ -71,6 +72,137 @@ pub(crate) fn name(text: &str, limit: usize) -> String {
     }
 }
 
+/// Bars on both sides of a line at zero, decreases to the left and increases to the right: the
+/// widths of the sides in columns, and the value of one column.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(crate) struct Sides {
+    pub left: usize,
+    pub right: usize,
+    column: f64,
+}
+
+impl Sides {
+    /// Divides `columns` columns so that the longest bar on each side fits and both sides
+    /// share one scale.
+    pub fn new(values: impl Iterator<Item = f64>, columns: usize) -> Sides {
+        let (less, more) = values
+            .filter(|value| value.is_finite())
+            .fold((0.0_f64, 0.0_f64), |(less, more), value| {
+                (less.max(-value), more.max(value))
+            });
+        let column = (less + more) / columns.max(1) as f64;
+        if !(column > 0.0 && column.is_finite()) {
+            return Sides {
+                left: 0,
+                right: columns,
+                column: f64::INFINITY,
+            };
+        }
+        // Every value other than 0 gets at least one column.
+        let least = |value: f64| usize::from(value > 0.0).min(columns);
+        let most = (columns - least(more)).max(least(less));
+        let left = ((less / column).round() as usize).clamp(least(less), most);
+        Sides {
+            left,
+            right: columns - left,
+            column,
+        }
+    }
+
+    /// The bar of a value, padded to the width of both sides and the line between them.
+    pub fn bar(&self, value: f64) -> String {
+        let (less, more) = match value {
+            value if value < 0.0 => (backward(-value / self.column, self.left), String::new()),
+            value => {
+                let longest = self.right as f64 * self.column;
+                (String::new(), bar(value, longest, self.right))
+            }
+        };
+        format!("{less:>0$}│{more:<1$}", self.left, self.right)
+    }
+}
+
+/// A right-aligned bar in half columns; every value above 0 shows at least a half.
+fn backward(columns: f64, most: usize) -> String {
+    if !(columns > 0.0 && columns.is_finite()) {
+        return String::new();
+    }
+    let halves = ((columns * 2.0).round() as usize).clamp(1, most * 2);
+    let half = if halves % 2 == 1 { "▐" } else { "" };
+    format!("{half}{}", "█".repeat(halves / 2))
+}
+
+/// A column of a small table.
+pub(crate) struct Column {
+    pub name: &'static str,
+    pub right: bool,
+}
+
+/// A small table. Columns are as wide as their content; the first one is truncated if the
+/// table is too wide.
+pub(crate) struct Grid {
+    pub columns: Vec<Column>,
+    pub rows: Vec<Vec<(Style, String)>>,
+}
+
+impl Grid {
+    /// The width of the widest cell in each column.
+    fn widths(&self) -> Vec<usize> {
+        let of = |at: usize| self.rows.iter().filter_map(move |row| row.get(at));
+        (self.columns.iter().enumerate())
+            .map(|(at, column)| {
+                let cells = of(at).map(|(_, text)| width(text));
+                cells.chain([width(column.name)]).max().unwrap_or(0)
+            })
+            .collect()
+    }
+
+    /// The space that is left for the first column.
+    pub fn room_of_first(&self, room: usize) -> usize {
+        let others: usize = self.widths().iter().skip(1).map(|width| width + 2).sum();
+        room.saturating_sub(others + 2)
+    }
+
+    /// Removes a column.
+    pub fn remove(&mut self, name: &str) {
+        if let Some(at) = self.columns.iter().position(|column| column.name == name) {
+            self.columns.remove(at);
+            self.rows.iter_mut().for_each(|row| {
+                row.remove(at);
+            });
+        }
+    }
+
+    /// Prints the header and the rows, indented by two.
+    pub fn show(&self, screen: &mut Screen) {
+        let mut widths = self.widths();
+        let first = self.room_of_first(screen.terminal.width);
+        if let Some(width) = widths.first_mut() {
+            *width = (*width).min(first.max(8));
+        }
+        let set = |at: usize, text: &str| {
+            let text = middle(text, widths[at]);
+            let gap = "  ";
+            match self.columns[at].right {
+                true => format!("{gap}{text:>0$}", widths[at]),
+                false => format!("{gap}{}", pad(&text, widths[at])),
+            }
+        };
+        let head: String = (self.columns.iter().enumerate())
+            .map(|(at, column)| set(at, column.name))
+            .collect();
+        screen.line(vec![(Style::Dim, head)]);
+        for row in &self.rows {
+            let cells = row.iter().enumerate();
+            screen.line(
+                cells
+                    .map(|(at, (style, text))| (*style, set(at, text)))
+                    .collect(),
+            );
+        }
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -113,5 +245,39 @@ mod tests {
         assert_eq!(name("torch._dynamo.utils", 11), "torch…utils");
         assert_eq!(name("void f<int, float>(int)", 11), "void…(int)");
         assert_eq!(name("a bc", 0), "");
+    }
+
+    #[test]
+    fn both_sides_share_one_scale() {
+        let sides = Sides::new([3.0, -1.0, 0.0].into_iter(), 8);
+        assert_eq!((sides.left, sides.right), (2, 6));
+        assert_eq!(sides.bar(3.0), "  │██████");
+        assert_eq!(sides.bar(-1.0), "██│      ");
+        assert_eq!(sides.bar(-0.7), "▐█│      ");
+        assert_eq!(sides.bar(0.0), "  │      ");
+        assert_eq!(sides.bar(f64::NAN), "  │      ");
+    }
+
+    #[test]
+    fn small_values_stay_visible() {
+        let sides = Sides::new([100.0, -0.1].into_iter(), 8);
+        assert_eq!((sides.left, sides.right), (1, 7));
+        assert_eq!(sides.bar(-0.1), "▐│       ");
+        assert_eq!(sides.bar(0.1), " │▏      ");
+    }
+
+    #[test]
+    fn each_side_keeps_at_least_one_column() {
+        let sides = Sides::new([-100.0, 0.1].into_iter(), 8);
+        assert_eq!((sides.left, sides.right), (7, 1));
+        assert_eq!(sides.bar(-100.0), "███████│ ");
+        assert_eq!(sides.bar(0.1), "       │▏");
+    }
+
+    #[test]
+    fn zero_has_no_bar() {
+        let sides = Sides::new([0.0, f64::NAN].into_iter(), 4);
+        assert_eq!(sides.bar(0.0), "│    ");
+        assert_eq!(Sides::new([1.0, -1.0].into_iter(), 0).bar(1.0), "│");
     }
 }

@@ -3,9 +3,8 @@
 //! All output passes through [`Screen::finish`], which enforces the width, color and ASCII
 //! settings of the terminal for whatever a caller put into a line.
 
-use super::Terminal;
-use super::style::{RESET, Style, ascii};
 use super::text::{clean, fit, width, wrap};
+use super::{RESET, Style, Terminal, ascii};
 
 /// The maximum width of prose; wider lines are hard to read.
 const WIDEST_PROSE: usize = 120;

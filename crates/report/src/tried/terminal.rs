@@ -5,7 +5,7 @@ use preheat_model::compare::Estimate;
 use preheat_model::tried::{Kept, TriedReport, TriedVariant};
 
 use super::words::{self, saved, short, time};
-use crate::html::escape::command_line;
+use crate::html::markup::command_line;
 use crate::terminal::cells::bar;
 use crate::terminal::{Screen, Style, Terminal, clean, fit, width};
 use crate::units::{ABSENT, duration, ratio};

@@ -1,13 +1,15 @@
 //! Plots the iterations of some benchmarks, the problematic ones first: without a steady
-//! state, then slowdowns, then warm-ups.
+//! state, then slowdowns, then warm-ups. The plotted points are a downsampled copy: the full
+//! series are dropped before the page is rendered.
 
+use maud::{Markup, html};
 use preheat_model::classify::{Benchmark, ClassifyReport};
 use preheat_model::stats::{Consistency, Interval};
 
-use crate::classify::{ClassifySketch, words};
+use crate::classify::words;
 use crate::html::figure::{Figure, Table, folded, grid, legend};
 use crate::html::page::Page;
-use crate::html::plot::Plot;
+use crate::html::plot::{Plot, downsample};
 use crate::html::scale::{Axis, extent};
 use crate::html::svg::Point;
 use crate::units::{ABSENT, duration, ratio, span};
@@ -36,7 +38,7 @@ pub(super) fn add(page: &mut Page<ClassifyReport>, sketches: &[Option<ClassifySk
             std::cmp::Reverse((benchmark.class, mixed))
         });
     }
-    let mut figures: Vec<String> = Vec::new();
+    let mut figures: Vec<Markup> = Vec::new();
     for at in order.iter().take(DRAWN) {
         let (Some(Some(sketch)), benchmark) = (sketches.get(*at), &report.benchmarks[*at]) else {
             continue;
@@ -64,15 +66,12 @@ pub(super) fn add(page: &mut Page<ClassifyReport>, sketches: &[Option<ClassifySk
         (None, "level", "steady".to_owned()),
         (None, "discard", "discard up to here".to_owned()),
     ]);
-    let html = format!(
-        "{key}{}{}",
-        grid(&figures),
-        folded(&format!("{} more", rest.len()), &grid(&rest))
-    );
-    page.section("iterations", "Iterations", &lead, &html);
+    let more = folded(&format!("{} more", rest.len()), &grid(&rest));
+    let content = html! { (key) (grid(&figures)) (more) };
+    page.section("iterations", "Iterations", &lead, content);
 }
 
-fn figure(id: &str, name: &str, benchmark: &Benchmark, sketch: &ClassifySketch) -> Option<String> {
+fn figure(id: &str, name: &str, benchmark: &Benchmark, sketch: &ClassifySketch) -> Option<Markup> {
     let line = |start: &Vec<(usize, f64)>| -> Vec<Point> {
         let points = start.iter().filter(|(_, time)| *time > 0.0);
         points.map(|(at, time)| ((at + 1) as f64, *time)).collect()
@@ -168,4 +167,44 @@ fn table(benchmark: &Benchmark) -> Table {
         ]);
     }
     table
+}
+
+/// The maximum number of starts of a sketch.
+const STARTS: usize = 12;
+/// The maximum number of points per start.
+const POINTS: usize = 160;
+
+/// The points of a few starts of one benchmark.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct ClassifySketch {
+    /// The points of each start as (iteration from 0, seconds).
+    starts: Vec<Vec<(usize, f64)>>,
+}
+
+impl ClassifySketch {
+    /// Downsamples the iterations of every start.
+    pub fn of(starts: &[Vec<f64>]) -> ClassifySketch {
+        let starts = starts.iter().take(STARTS);
+        ClassifySketch {
+            starts: starts.map(|start| downsample(start, POINTS)).collect(),
+        }
+    }
+
+    /// The total number of points.
+    fn points(&self) -> usize {
+        self.starts.iter().map(Vec::len).sum()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn is_bounded_and_keeps_the_first_iterations() {
+        let starts = vec![(1..=100_000).map(f64::from).collect(); 40];
+        let sketch = ClassifySketch::of(&starts);
+        assert!(sketch.points() <= STARTS * POINTS);
+        assert_eq!(sketch.starts[0][..3], [(0, 1.0), (1, 2.0), (2, 3.0)]);
+    }
 }

@@ -1,26 +1,31 @@
 //! Renders a comparison as one self-contained HTML file.
 //!
 //! Text, tables and most drawings are static. The two timelines are interactive: their data
-//! is in the page as JSON (`data`), and a script draws them with the functions of the run
-//! page. Without JavaScript the page shows a static picture.
+//! is in the page as JSON, and a script draws them with the functions of the run page.
+//! Without JavaScript the page shows a static picture.
 //!
-//! `field` plots differences around zero, `rows` is the table of quantities with these
-//! plots; each file in `sections` is one part of the page.
+//! Each file is a part of the page. A section without data adds nothing.
 
-mod data;
-mod field;
-mod rows;
-mod sections;
+mod causes;
+mod header;
+mod lab;
+mod quantities;
+mod starts;
+mod timelines;
 
-use preheat_model::compare::{CompareKind, CompareReport, Verdict};
+use maud::{Markup, html};
+use preheat_model::compare::{CompareKind, CompareReport, Side, Verdict};
 use preheat_model::run::RunView;
 
+use super::words::{margin, sentence};
 use crate::html::PROGRAM_STYLE;
-use crate::html::frame::Frame;
+use crate::html::figure::list;
 use crate::html::look;
+use crate::html::markup::code;
 use crate::html::moving::script;
-use crate::html::page::Page;
+use crate::html::page::{Frame, Page, cards, fact, facts, machine, method};
 use crate::terminal::clean;
+use crate::units::{bytes_f64, duration, tie};
 
 /// Style rules in addition to those of all program pages.
 const STYLE: &str = include_str!("style.css");
@@ -40,26 +45,31 @@ pub fn compare_html(
     let mut page = Page::new(report);
     let views = [base, new].map(|view| view.filter(|view| !view.path.is_empty()));
     match report.kind {
-        CompareKind::Lab => sections::lab::add(&mut page),
+        CompareKind::Lab => lab::add(&mut page),
         CompareKind::Runs => {
-            sections::quantities::add(&mut page);
-            sections::timelines::add(&mut page, views);
-            sections::causes::add(&mut page);
-            sections::starts::add(&mut page);
+            quantities::add(&mut page);
+            timelines::add(&mut page, views);
+            causes::add(&mut page);
+            starts::add(&mut page);
         }
     }
-    sections::notes::add(&mut page);
-    sections::notes::add_method(&mut page);
+    notes(&mut page);
+    let specific = match report.kind {
+        CompareKind::Runs => &RUNS[..],
+        CompareKind::Lab => &LAB,
+    };
+    let method = method(&[&METHOD, specific].concat());
+    page.section("method", "How to read this", "", method);
     let moving = views.iter().any(Option::is_some) && report.kind == CompareKind::Runs;
     let (data, script) = match moving {
-        true => (data::block(report, views), script(CHARTS)),
-        false => (String::new(), String::new()),
+        true => (timelines::block(report, views), script(CHARTS)),
+        false => (Markup::default(), String::new()),
     };
     Frame {
         title: format!("preheat compare: {}", clean(&report.headline.text)),
         style: &format!("{PROGRAM_STYLE}{STYLE}{}", look::rules()),
-        header: format!("{}{}", look::patterns(), sections::header::html(report)),
-        body: format!("{}{data}", page.finish()),
+        header: html! { (look::patterns()) (header::top(report)) },
+        body: html! { (page.finish()) (data) },
         script: &script,
         version: &report.preheat,
     }
@@ -85,3 +95,87 @@ fn sign(verdict: Verdict) -> &'static str {
         Verdict::Inconclusive => "?",
     }
 }
+
+/// Adds the notes, the definition of a regression, and the machines.
+fn notes(page: &mut ComparePage) {
+    let report = page.report;
+    let mut gated: Vec<&str> = Vec::new();
+    for quantity in report.quantities.iter().filter(|quantity| quantity.gated) {
+        if !gated.contains(&quantity.name.as_str()) {
+            gated.push(&quantity.name);
+        }
+    }
+    let floors = &report.floors;
+    let rules = [
+        fact("beyond", margin(report.max_regression)),
+        fact("and at least", duration(floors.seconds)),
+        fact("steady", duration(floors.steady)),
+        fact("memory", bytes_f64(floors.bytes)),
+        fact("gated", gated.join(", ")),
+    ];
+    let on = |name: &str, side: &Side| facts(name, &side.machine.cpu, &machine(&side.machine));
+    let mut all = vec![facts("regression", "Thresholds", &rules)];
+    if report.kind == CompareKind::Runs && report.base.machine == report.new.machine {
+        all.push(on("machine", &report.base));
+    } else {
+        all.push(on("machine of base", &report.base));
+        all.push(on("machine of new", &report.new));
+    }
+    let notes = report.notes.iter().map(|note| code(&tie(&sentence(note))));
+    let content = html! { (list("plain", notes)) (cards(&all)) };
+    page.section("notes", "Notes", "", content);
+}
+
+/// The explanation for every comparison.
+const METHOD: [(&str, &str); 4] = [
+    (
+        "Each start counts once.",
+        " Iterations of one start are not independent, so each start gives one value for \
+         each quantity. The very first start of a side is left out: it may have found cold \
+         disks and caches.",
+    ),
+    (
+        "Intervals",
+        " are 95 % intervals by Welch’s method, which allows the two sides to vary \
+         differently. Times, memory and ratios are compared by their logarithms; quantities \
+         that can be zero, such as causes, by their difference. Fewer than three starts on \
+         a side give no interval. When commands are run, the starts of the two sides are \
+         interleaved, but not paired.",
+    ),
+    (
+        "Verdicts.",
+        " Slower or faster means that the change is significant, corrected for the number \
+         of quantities (Holm’s method): if nothing changed, at most 5 % of comparisons \
+         report a change. Same means that the whole interval lies within the margin. \
+         Everything else is inconclusive, which proves nothing either way: more starts are \
+         needed.",
+    ),
+    (
+        "A regression",
+        " has the verdict slower (or larger, for memory), a whole interval beyond the \
+         margin, and a change of at least the floor. Only gated quantities can fail a \
+         comparison.",
+    ),
+];
+
+/// The explanation for comparisons of runs.
+const RUNS: [(&str, &str); 2] = [
+    (
+        "Time to first",
+        " runs from exec of the command to the end of its first iteration, or to the end of \
+         the program if nothing repeats. The causes add up to it, so their differences add \
+         up to its difference.",
+    ),
+    (
+        "Items",
+        ", such as modules and calls, come from one start of each side, the one nearest to \
+         the median. A new module is listed, but not the modules that it imports.",
+    ),
+];
+
+/// The explanation for comparisons of lab results.
+const LAB: [(&str, &str); 1] = [(
+    "Series",
+    " are matched by experiment, device, variant, name and size. Series that only one \
+         side has are not compared; a note lists them.",
+)];

@@ -6,9 +6,8 @@ use super::super::order::rest;
 use super::super::words::{
     both, changed, correction, interval, signed, starred_cause, value, verdict_on_cause,
 };
-use super::bars::Sides;
 use super::style_of;
-use crate::terminal::cells::name as cut;
+use crate::terminal::cells::{Sides, name as cut};
 use crate::terminal::{Screen, Style, clean, fit, width};
 
 /// The width of the bars.

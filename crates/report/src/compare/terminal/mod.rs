@@ -5,20 +5,23 @@
 //! them; notes; the decision. Unchanged quantities get little space. No line is wider than
 //! the terminal, and color and Unicode carry no information of their own.
 
-mod bars;
 mod causes;
-mod lab;
 mod table;
 
-use preheat_model::compare::{CompareKind, CompareReport, Side, Verdict};
+use preheat_model::compare::{CompareKind, CompareReport, QuantityChange, Side, Verdict};
 
 use super::gate::{Decision, gate};
-use super::order::{by_sides, only_in, reasons};
+use super::order::{by_sides, only_in, reasons, series, sorted};
 use super::words::{changed, correction, sentence, starred};
-use crate::html::escape::command_line;
+use crate::html::markup::command_line;
 use crate::run::words::counted;
-use crate::terminal::{Screen, Style, Terminal, clean, joined};
+use crate::terminal::{Screen, Style, Terminal, clean, joined, width};
 use table::{Name, Row, Table};
+
+/// The maximum number of changed quantities to show.
+const MOST_CHANGED: usize = 24;
+/// The maximum number of inconclusive quantities to show.
+const MOST_OPEN: usize = 6;
 
 /// Renders the comparison; no line is wider than the terminal.
 pub fn compare_terminal(report: &CompareReport, terminal: &Terminal) -> String {
@@ -26,7 +29,7 @@ pub fn compare_terminal(report: &CompareReport, terminal: &Terminal) -> String {
     show_head(&mut screen, report);
     match report.kind {
         CompareKind::Runs => show_quantities(&mut screen, report),
-        CompareKind::Lab => lab::show(&mut screen, report),
+        CompareKind::Lab => show_lab(&mut screen, report),
     }
     causes::show(&mut screen, report);
     show_decision(&mut screen, report);
@@ -118,6 +121,70 @@ fn style_of(verdict: Verdict) -> Style {
         Verdict::Same => Style::Dim,
         Verdict::Inconclusive => Style::Yellow,
     }
+}
+
+/// Shows two lab results: the changed and the inconclusive quantities, then the number of the
+/// others.
+fn show_lab(screen: &mut Screen, report: &CompareReport) {
+    let sorted = sorted(report);
+    show_subjects(screen, "Changed", &sorted.changed, MOST_CHANGED, false);
+    show_subjects(
+        screen,
+        "Inconclusive",
+        &sorted.inconclusive,
+        MOST_OPEN,
+        true,
+    );
+    let text = match sorted.same.len() {
+        0 => return,
+        1 => "1 other quantity is the same".to_owned(),
+        same => format!("{same} other quantities are the same"),
+    };
+    screen.blank();
+    screen.paragraph(&[], 0, Style::Dim, &text);
+}
+
+/// Shows one table per subject, the subject with the largest change first.
+fn show_subjects(
+    screen: &mut Screen,
+    title: &str,
+    quantities: &[&QuantityChange],
+    most: usize,
+    quiet: bool,
+) {
+    let shown = &quantities[..quantities.len().min(most)];
+    let mut subjects: Vec<&str> = Vec::new();
+    for quantity in shown {
+        if !subjects.contains(&subject(quantity)) {
+            subjects.push(subject(quantity));
+        }
+    }
+    let names = shown.iter().map(|quantity| width(&quantity.name));
+    let names = names.max().unwrap_or(0);
+    for of in subjects {
+        let rows = shown.iter().filter(|quantity| subject(quantity) == of);
+        let rows = rows.map(|quantity| {
+            let row = Row::new(series_name(quantity, names), quantity);
+            if quiet { row.without_verdict() } else { row }
+        });
+        screen.blank();
+        let table = Table::new(rows.collect(), screen.terminal.width);
+        table.show(screen, &format!("{title} · {}", clean(of)));
+    }
+    if quantities.len() > most {
+        let text = format!("  and {} more", quantities.len() - most);
+        screen.line(vec![(Style::Dim, text)]);
+    }
+}
+
+fn subject(quantity: &QuantityChange) -> &str {
+    quantity.of.as_ref().map_or("", |of| &of.subject)
+}
+
+/// The name of a row: `first   train · mlp, iteration`, with the series aligned.
+fn series_name(quantity: &QuantityChange, names: usize) -> Name {
+    let series = quantity.of.as_ref().map_or(String::new(), series);
+    Name::Series(format!("{:<names$}", clean(&quantity.name)), clean(&series))
 }
 
 #[cfg(test)]

@@ -3,8 +3,7 @@
 use preheat_model::lab::{Claim, LabReport, Verdict};
 
 use crate::lab::verdicts::{basis, count, lack_of_starts, sign};
-use crate::terminal::screen::Screen;
-use crate::terminal::style::{Style, of_verdict};
+use crate::terminal::{Screen, Style, of_verdict};
 
 /// Shows the claims in order.
 pub(super) fn show(screen: &mut Screen, report: &LabReport) {

@@ -4,9 +4,8 @@
 //! classes, long labels, the interval, the class.
 
 use crate::lab::overview::Group;
-use crate::terminal::screen::{Line, Screen};
-use crate::terminal::style::Style;
 use crate::terminal::text::{clean, fit, width};
+use crate::terminal::{Line, Screen, Style};
 use crate::units::{ABSENT, ratio};
 
 /// The minimum width of a terminal for showing bars.

@@ -5,15 +5,18 @@
 
 mod claims;
 mod columns;
-mod notes;
 mod table;
 
 use preheat_model::lab::LabReport;
 
+use super::gaps::{Gap, failures, first_starts, skipped};
 use super::headline::headline;
-use super::overview::{overview, starts_of_each};
+use super::overview::{Subject, overview, starts_of_each};
 use crate::terminal::{Screen, Style, Terminal, joined};
 use crate::units::bytes;
+
+/// The maximum number of differing first starts to list; the others are counted.
+const NAMED: usize = 5;
 
 /// Renders the report; no line is wider than the terminal.
 pub fn lab_terminal(report: &LabReport, terminal: &Terminal) -> String {
@@ -22,7 +25,7 @@ pub fn lab_terminal(report: &LabReport, terminal: &Terminal) -> String {
     let subjects = overview(report);
     table::show(&mut screen, &subjects);
     claims::show(&mut screen, report);
-    notes::show(&mut screen, report, &subjects);
+    show_notes(&mut screen, report, &subjects);
     screen.finish()
 }
 
@@ -77,6 +80,61 @@ fn head(screen: &mut Screen, report: &LabReport) {
         9,
         Style::Plain,
         &joined(&facts),
+    );
+}
+
+/// Shows notable observations, differences in the first start, failures, and what is missing.
+fn show_notes(screen: &mut Screen, report: &LabReport, subjects: &[Subject]) {
+    if !report.notable.is_empty() {
+        screen.title("Notable on this machine");
+        for notable in &report.notable {
+            bullet(screen, "", Style::Plain, notable);
+        }
+    }
+
+    let starts = first_starts(subjects);
+    if !starts.is_empty() {
+        screen.title("The first start, reported separately");
+        for (what, sentence) in starts.iter().take(NAMED) {
+            bullet(screen, "", Style::Plain, &format!("{what}: {sentence}"));
+        }
+        if starts.len() > NAMED {
+            bullet(
+                screen,
+                "",
+                Style::Dim,
+                &format!("and {} more", starts.len() - NAMED),
+            );
+        }
+    }
+
+    let failures = failures(report);
+    if !failures.is_empty() {
+        screen.title("Failed");
+        for gap in failures {
+            gap_line(screen, &gap);
+        }
+    }
+    let skipped = skipped(report);
+    if !skipped.is_empty() {
+        screen.title("Not measured");
+        for gap in skipped {
+            gap_line(screen, &gap);
+        }
+    }
+}
+
+fn gap_line(screen: &mut Screen, gap: &Gap) {
+    let text = format!("{} ({}): {}", gap.what, gap.subjects.join(", "), gap.why);
+    bullet(screen, "", Style::Plain, &text);
+}
+
+fn bullet(screen: &mut Screen, lead: &str, style: Style, text: &str) {
+    screen.paragraph(
+        &[(Style::Dim, "  • "), (Style::Plain, lead)],
+        4,
+        style,
+        text,
     );
 }
 

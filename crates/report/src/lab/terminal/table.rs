@@ -5,9 +5,8 @@ use preheat_model::stats::Consistency;
 
 use super::columns::{Cells, Columns};
 use crate::lab::overview::{Row, Subject};
-use crate::terminal::screen::Screen;
-use crate::terminal::style::Style;
 use crate::terminal::text::{clean, width};
+use crate::terminal::{Screen, Style};
 use crate::units::{duration_parts, span_ends};
 
 /// Shows the table of all subjects.

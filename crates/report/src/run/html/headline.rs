@@ -5,7 +5,7 @@ use preheat_model::run::{Cause, CauseReport, Importer, Item, IterationsBy, Origi
 
 use super::super::words::percent;
 use super::first_of;
-use crate::html::escape::cut;
+use crate::html::markup::cut;
 use crate::units::duration;
 
 /// Items below this share of their cause are not named.

@@ -1,19 +1,19 @@
 //! Renders a measurement of remedies as one self-contained HTML file without scripts.
-//!
-//! `variants` draws the starts of each configuration by cause; `sections` has the rest.
 
-mod sections;
 mod variants;
 
-use preheat_model::tried::TriedReport;
+use maud::{Markup, html};
+use preheat_model::run::Temperature;
+use preheat_model::tried::{Kept, TriedReport, TriedVariant};
 
+use super::words;
 use crate::html::PROGRAM_STYLE;
-use crate::html::escape::command_line;
-use crate::html::escape::cut;
-use crate::html::frame::Frame;
+use crate::html::figure::{Table, list};
 use crate::html::look;
-use crate::html::page::Page;
+use crate::html::markup::{code, command_line, cut};
+use crate::html::page::{Frame, Page, cards, fact, facts, gate, header, method};
 use crate::terminal::clean;
+use crate::units::{ABSENT, bytes, duration, ratio, tie};
 
 /// Style rules in addition to those of all program pages.
 const STYLE: &str = include_str!("style.css");
@@ -25,17 +25,154 @@ type TriedPage<'a> = Page<'a, TriedReport>;
 pub fn tried_html(report: &TriedReport) -> String {
     let mut page = Page::new(report);
     variants::add(&mut page);
-    sections::remedies(&mut page);
-    sections::notes(&mut page);
-    sections::method(&mut page);
+    remedies(&mut page);
+    notes(&mut page);
+    page.section("method", "How to read this", "", method(&METHOD));
     let command = cut(&clean(&command_line(&report.command)), 120);
     Frame {
         title: format!("preheat start: {command}"),
         style: &format!("{PROGRAM_STYLE}{STYLE}{}", look::rules()),
-        header: format!("{}{}", look::patterns(), sections::header(report)),
+        header: html! { (look::patterns()) (top(report)) },
         body: page.finish(),
         script: "",
         version: &report.preheat,
     }
     .html()
 }
+
+/// The top of the page: the improvement, the decision, and where it was measured.
+fn top(report: &TriedReport) -> Markup {
+    let color = match report.kept.is_empty() {
+        true => "open",
+        false => "holds",
+    };
+    let mut rows = vec![
+        fact("starts", words::about(report)),
+        fact("measured", &*report.created),
+        fact("by", format!("preheat {}", report.preheat)),
+    ];
+    if let Some(machine) = &report.machine {
+        let cores = format!("{} cores, {}", machine.cores, bytes(machine.memory));
+        rows.push(fact("machine", format!("{}, {cores}", machine.cpu)));
+        rows.push(fact(
+            "system",
+            format!("{}, kernel {}", machine.os, machine.kernel),
+        ));
+    }
+    let command = cut(&clean(&command_line(&report.command)), 300);
+    let content = html! {
+        (gate(color, &code(&words::decision(report))))
+        (cards(&[facts("command", &command, &rows)]))
+    };
+    header(
+        Some("run-header"),
+        "preheat start --measure",
+        &tie(&headline(report)),
+        &content,
+    )
+}
+
+/// The improvement by the kept remedies, as far as they are compared with plain starts.
+fn headline(report: &TriedReport) -> String {
+    let alike = |of: &&TriedVariant| of.against == Temperature::Process;
+    let mut all = report.variants.iter().filter(alike);
+    let plain = all.clone().find(|of| of.remedies.is_empty());
+    let tried = |id: &&String| all.clone().any(|of| of.remedies.contains(id));
+    let wanted: Vec<&String> = report.kept.iter().filter(tried).collect();
+    let kept = all.find(|of| {
+        let same = of.remedies.iter().all(|id| wanted.contains(&id));
+        !wanted.is_empty() && same && of.remedies.len() == wanted.len()
+    });
+    let time = |of: &TriedVariant| of.time_to_first.map(|time| duration(time.value));
+    let from = plain.and_then(time);
+    match (from, kept.and_then(time), kept.and_then(|of| of.times)) {
+        (None, ..) => "No start could be measured.".to_owned(),
+        (Some(from), _, _) if report.interrupted => format!("Interrupted; plain: {from}."),
+        (Some(from), Some(to), Some(times)) => {
+            format!("{} as fast: {from} → {to}.", ratio(times.value))
+        }
+        (Some(from), ..) if report.kept.is_empty() => {
+            format!("No remedy reduces {from} significantly.")
+        }
+        (Some(from), ..) => format!("Plain: {from}; remedies that help are kept."),
+    }
+}
+
+/// The predicted and the measured saving of each remedy.
+fn remedies(page: &mut TriedPage) {
+    let report = page.report;
+    if report.remedies.is_empty() {
+        return;
+    }
+    let beside = report.remedies.iter().any(|of| of.with_others.is_some());
+    let mut head = vec!["remedy", "predicted", "alone"];
+    head.extend(beside.then_some("added to the others"));
+    head.push("kept");
+    let mut table = Table::new(&head);
+    table.words = vec![head.len() - 1];
+    table.class = Some("tried");
+    let absent = || ABSENT.to_owned();
+    for of in &report.remedies {
+        let predicted = of
+            .predicted
+            .map(|seconds| format!("−{}", duration(seconds)));
+        let mut row = vec![
+            words::remedy(&of.id),
+            predicted.unwrap_or_else(absent),
+            of.alone.map_or_else(absent, words::saved),
+        ];
+        row.extend(beside.then(|| of.with_others.map_or_else(absent, words::saved)));
+        row.push(words::kept(of.kept).to_owned());
+        table.rows.push(row);
+        table.badges.push(match of.kept {
+            kept if kept.is_kept() => "holds",
+            Kept::Costs | Kept::Slows => "fails",
+            _ => "open",
+        });
+    }
+    let conditions = words::held(report)
+        .into_iter()
+        .chain(words::variables(report));
+    let content = html! {
+        (table.html())
+        @for text in conditions { p { (text) } }
+    };
+    let lead = "The time that each remedy saves per start, with 95 % intervals. Predictions come from \
+                a recording of a plain start, made before any remedy was measured.";
+    page.section("remedies", "Predicted and measured", lead, content);
+}
+
+/// The remedies that were not measured, and the notes.
+fn notes(page: &mut TriedPage) {
+    let report = page.report;
+    let tried = report.not_tried.iter().map(|other| {
+        html! { b { (words::remedy(&other.id)) } " was not measured: " (clean(&other.why)) }
+    });
+    let notes = report.notes.iter().map(|note| html! { (clean(note)) });
+    page.section("notes", "Notes", "", list("plain", tried.chain(notes)));
+}
+
+/// The explanation of the method, the same for every report.
+const METHOD: [(&str, &str); 3] = [
+    (
+        "Each start counts once.",
+        " Its time runs from exec of the command to the end of the first iteration, or to \
+         the end of the program if nothing repeats. Times are compared on a logarithmic \
+         scale: means are geometric, and 95 % intervals use Welch’s method.",
+    ),
+    (
+        "Kept",
+        " are the remedy that saves most alone, if its saving is significant, and every \
+         remedy that adds a significant saving to all others together. A saving is \
+         significant if chance alone would produce it in fewer than one of twenty \
+         measurements, corrected for the number of remedies (Holm’s method), and if it is \
+         at least half a percent of a plain start. A remedy that makes later iterations \
+         significantly slower, so that 1,000 of them (or all, if there are more) lose what \
+         it saves, is not kept.",
+    ),
+    (
+        "Baselines.",
+        " Remedies for a cold disk or empty caches are compared with plain starts under the \
+         same conditions, which are restored before each start.",
+    ),
+];

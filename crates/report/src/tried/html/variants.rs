@@ -74,7 +74,7 @@ pub(super) fn add(page: &mut TriedPage) {
     };
     let lead = "The starts of all configurations were interleaved, each in a fresh process. The \
                 first start of each is left out: it may have found cold disks and caches.";
-    page.section("configurations", "Configurations", lead, &figure.html());
+    page.section("configurations", "Configurations", lead, figure.html());
 }
 
 fn draw(layout: Layout, report: &TriedReport, longest: f64) -> Svg {

@@ -1,0 +1,283 @@
+//! Renders classified times for the terminal.
+//!
+//! Top to bottom: the number of benchmarks in each class; full details of a few benchmarks,
+//! or one line for each of many; notes; and, just above the prompt, what to discard.
+
+use preheat_model::classify::{Benchmark, ClassifyReport, Measures, Start};
+use preheat_model::stats::{Class, Consistency, Interval};
+
+use super::words;
+use crate::terminal::cells::{Column, Grid};
+use crate::terminal::{Screen, Style, Terminal, clean, joined, width};
+use crate::units::{ABSENT, TOO_WIDE, duration_parts, ratio, span, too_wide};
+
+/// The maximum number of benchmarks to show in detail.
+const FEW: usize = 3;
+/// The maximum number of notes to show for many benchmarks.
+const MOST_NOTES: usize = 8;
+
+/// The width that names get before the intervals are shown.
+const NAME: usize = 20;
+/// The header of the column of intervals.
+const INTERVAL: &str = "95 %";
+/// The smallest ratio that is shown in bold.
+const STRIKING: f64 = 10.0;
+
+/// The maximum number of starts to list.
+const STARTS: usize = 20;
+
+/// Renders the report; no line is wider than the terminal.
+pub fn classify_terminal(report: &ClassifyReport, terminal: &Terminal) -> String {
+    let mut screen = Screen::new(terminal);
+    let headline = format!("{}.", words::headline(report));
+    screen.paragraph(&[], 0, Style::Bold, &headline);
+    let few = report.benchmarks.len() <= FEW;
+    if few {
+        for benchmark in &report.benchmarks {
+            show_details(&mut screen, benchmark, report.benchmarks.len() > 1);
+        }
+    } else {
+        show_rows(&mut screen, report);
+    }
+    screen.blank();
+    if !few {
+        let notes = words::notes(report);
+        for (count, note) in notes.iter().take(MOST_NOTES) {
+            let of = match report.benchmarks.len() {
+                all if all == *count => "all".to_owned(),
+                _ => count.to_string(),
+            };
+            let lead = format!("· {of}: ");
+            screen.paragraph(&[(Style::Dim, &lead)], 2, Style::Dim, note);
+        }
+        if notes.len() > MOST_NOTES {
+            let more = format!("· {} more in --json", notes.len() - MOST_NOTES);
+            screen.paragraph(&[], 2, Style::Dim, &more);
+        }
+    }
+    for note in &report.notes {
+        screen.paragraph(&[(Style::Dim, "· ")], 2, Style::Dim, note);
+    }
+    screen.blank();
+    for sentence in words::discard(report) {
+        screen.paragraph(&[], 0, Style::Bold, &sentence);
+    }
+    screen.finish()
+}
+
+/// A time for a column: always three digits and a padded unit, so that numbers align.
+fn time(seconds: f64) -> String {
+    match duration_parts(seconds) {
+        Some((number, unit)) => format!("{} {unit:<2}", words::minus(number)),
+        None => format!("{ABSENT}   "),
+    }
+}
+
+/// Shows many benchmarks, one line each.
+fn show_rows(screen: &mut Screen, report: &ClassifyReport) {
+    if report.benchmarks.is_empty() {
+        return;
+    }
+    screen.blank();
+    let column = |name, right| Column { name, right };
+    let names = words::names(report);
+    let mut grid = Grid {
+        columns: vec![
+            column("benchmark", false),
+            column("first", true),
+            column("steady", true),
+            column("ratio", true),
+            column(INTERVAL, false),
+            column("class", false),
+            column("discard", true),
+        ],
+        rows: (names.iter().zip(&report.benchmarks))
+            .map(|(name, benchmark)| benchmark_row(name, benchmark))
+            .collect(),
+    };
+    let longest = names.iter().map(|name| width(name)).max();
+    let wanted = longest.unwrap_or(0).min(NAME);
+    if grid.room_of_first(screen.terminal.width) < wanted {
+        grid.remove(INTERVAL);
+    }
+    grid.show(screen);
+    let mixed = |b: &Benchmark| b.consistency != Consistency::Consistent;
+    if report.benchmarks.iter().any(mixed) {
+        screen.blank();
+        screen.paragraph(&[], 2, Style::Dim, "* not every start is in this class");
+    }
+}
+
+fn benchmark_row(name: &str, benchmark: &Benchmark) -> Vec<(Style, String)> {
+    let absent = || ABSENT.to_owned();
+    let star = match benchmark.consistency {
+        Consistency::Consistent => "",
+        _ => "*",
+    };
+    let striking = benchmark.ratio.is_some_and(|r| r.estimate >= STRIKING);
+    let interval = benchmark.ratio.and_then(|r| span(r.low, r.high));
+    vec![
+        (Style::Plain, clean(name)),
+        (Style::Plain, time(benchmark.first.estimate)),
+        (
+            Style::Plain,
+            benchmark.steady.map_or_else(absent, |s| time(s.estimate)),
+        ),
+        (
+            if striking { Style::Bold } else { Style::Plain },
+            benchmark.ratio.map_or_else(absent, |r| ratio(r.estimate)),
+        ),
+        (Style::Dim, interval.unwrap_or_default()),
+        (
+            of_class(benchmark.class),
+            format!("{}{star}", benchmark.class),
+        ),
+        (
+            Style::Plain,
+            benchmark.discard.map_or_else(absent, |n| n.to_string()),
+        ),
+    ]
+}
+
+/// The style of a class.
+fn of_class(class: Class) -> Style {
+    match class {
+        Class::Flat => Style::Green,
+        Class::ColdFirst | Class::Warmup => Style::Plain,
+        Class::Slowdown => Style::Yellow,
+        Class::NoSteadyState => Style::Red,
+    }
+}
+
+/// Shows one benchmark in full detail: its totals, then each start.
+fn show_details(screen: &mut Screen, benchmark: &Benchmark, named: bool) {
+    if named {
+        screen.title(&clean(&benchmark.name));
+    } else {
+        screen.blank();
+    }
+    let facts = [
+        words::extent(benchmark),
+        benchmark.format.to_string(),
+        benchmark.file.clone(),
+    ];
+    screen.paragraph(&[(Style::Plain, "  ")], 2, Style::Dim, &joined(&facts));
+    let agreement = words::agreement(benchmark);
+    let mut line = vec![
+        (Style::Dim, "  class    ".to_owned()),
+        (of_class(benchmark.class), benchmark.class.to_string()),
+    ];
+    if !agreement.is_empty() {
+        line.push((Style::Dim, format!("  {agreement}")));
+    }
+    screen.line(line);
+    show_numbers(screen, benchmark);
+    let discard = match (benchmark.discard, benchmark.measures) {
+        (None, _) => ABSENT.to_owned(),
+        (Some(0), _) => "nothing".to_owned(),
+        (Some(n), Measures::Iterations) => {
+            format!(
+                "{} of each start",
+                words::count(n, "iteration", "iterations")
+            )
+        }
+        (Some(n), Measures::Starts) => words::count(n, "start", "starts"),
+    };
+    screen.line(vec![
+        (Style::Dim, "  discard  ".to_owned()),
+        (Style::Plain, discard),
+    ]);
+    if benchmark.starts.len() > 1 {
+        show_starts(screen, &benchmark.starts);
+    }
+    if !benchmark.notes.is_empty() {
+        screen.blank();
+    }
+    for note in &benchmark.notes {
+        screen.paragraph(&[(Style::Dim, "  · ")], 4, Style::Dim, note);
+    }
+}
+
+/// The bounds of an interval, with words if it is too wide to show anything.
+fn with_words(bounds: String, interval: &Interval) -> String {
+    match too_wide(interval.low, interval.high) {
+        true => format!("{bounds}; {TOO_WIDE}"),
+        false => bounds,
+    }
+}
+
+fn show_numbers(screen: &mut Screen, benchmark: &Benchmark) {
+    let time = |interval: &Interval| {
+        let bounds = words::time_span(interval);
+        (
+            words::time(interval.estimate),
+            bounds.map(|bounds| with_words(bounds, interval)),
+        )
+    };
+    let times = |interval: &Interval| {
+        let bounds = span(interval.low, interval.high);
+        (
+            ratio(interval.estimate),
+            bounds.map(|bounds| with_words(bounds, interval)),
+        )
+    };
+    let rows = [
+        ("first", Some(time(&benchmark.first))),
+        ("steady", benchmark.steady.as_ref().map(time)),
+        ("ratio", benchmark.ratio.as_ref().map(times)),
+        ("excess", benchmark.excess.as_ref().map(time)),
+    ];
+    for (name, number) in rows {
+        let (number, interval) = number.unwrap_or_else(|| (ABSENT.to_owned(), None));
+        let mut line = vec![
+            (Style::Dim, format!("  {name:<9}")),
+            (Style::Plain, format!("{number:<9}")),
+        ];
+        if let Some(interval) = interval {
+            line.push((Style::Dim, format!("  95 %: {interval}")));
+        }
+        screen.line(line);
+    }
+}
+
+fn show_starts(screen: &mut Screen, starts: &[Start]) {
+    screen.blank();
+    let column = |name, right| Column { name, right };
+    let grid = Grid {
+        columns: vec![
+            column("start", true),
+            column("first", true),
+            column("steady", true),
+            column("ratio", true),
+            column("excess", true),
+            column("steady after", true),
+            column("class", false),
+        ],
+        rows: (starts.iter().take(STARTS).enumerate())
+            .map(|(at, start)| start_row(at, start))
+            .collect(),
+    };
+    grid.show(screen);
+    if starts.len() > STARTS {
+        let more = format!("  {} more in --json", starts.len() - STARTS);
+        screen.line(vec![(Style::Dim, more)]);
+    }
+}
+
+fn start_row(at: usize, start: &Start) -> Vec<(Style, String)> {
+    let plain = |text: String| (Style::Plain, text);
+    let absent = || ABSENT.to_owned();
+    vec![
+        (Style::Dim, (at + 1).to_string()),
+        plain(time(start.first)),
+        plain(start.steady.map_or_else(absent, time)),
+        plain(
+            start
+                .steady
+                .map_or_else(absent, |steady| ratio(start.first / steady)),
+        ),
+        plain(start.excess.map_or_else(absent, time)),
+        plain(start.steady_start.map_or_else(absent, |n| n.to_string())),
+        (of_class(start.class), start.class.to_string()),
+    ]
+}
