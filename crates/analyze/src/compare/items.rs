@@ -7,7 +7,7 @@ use std::collections::BTreeMap;
 use super::imports;
 use super::runs::RunInput;
 use super::{Change, ItemChange};
-use crate::run::{Cause, CauseReport, Item};
+use crate::run::{Cause, CauseReport, Item, LISTED_IMPORT};
 
 /// The maximum number of items.
 const MOST: usize = 20;
@@ -102,12 +102,18 @@ impl Known {
     }
 }
 
-/// A document keeps the largest items: the smallest of them bounds the others.
+/// A document keeps the largest items: the smallest of them bounds the others. It also counts
+/// small imports as part of others, whatever their package.
 fn unlisted(report: &CauseReport) -> f64 {
-    match report.items.last() {
+    let smallest = match report.items.last() {
         Some(last) if report.items_in_all > report.items.len() as u64 => last.seconds,
         _ => 0.0,
+    };
+    if report.cause != Cause::PythonImports || report.items.iter().all(|item| item.count == 1) {
+        return smallest;
     }
+    let all: f64 = report.items.iter().map(|item| item.seconds).sum();
+    smallest.max(LISTED_IMPORT * all)
 }
 
 fn by_name(base: &Known, new: &Known) -> Vec<Both> {
@@ -171,6 +177,26 @@ mod tests {
         assert_eq!(words("b"), Some(Change::Gone));
         assert_eq!(words("c"), None);
         assert_eq!(words("d"), Some(Change::New));
+    }
+
+    #[test]
+    fn small_imports_of_documents_may_be_part_of_others() {
+        let report = |items: Vec<Item>| CauseReport {
+            cause: Cause::PythonImports,
+            seconds: 0.0,
+            share: 0.0,
+            device_bytes: None,
+            items_in_all: items.len() as u64,
+            items,
+            functions: Vec::new(),
+        };
+        let inspect = Item {
+            count: 10,
+            ..item("inspect", 0.9)
+        };
+        let bound = unlisted(&report(vec![inspect, item("re", 0.1)]));
+        assert!((bound - LISTED_IMPORT).abs() < 1e-12);
+        assert_eq!(unlisted(&report(vec![item("inspect", 0.9)])), 0.0);
     }
 
     #[test]
