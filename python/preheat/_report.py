@@ -409,7 +409,10 @@ class Report:
     @classmethod
     def from_json(cls, text: Union[str, bytes]) -> "Report":
         """Reads the document that ``preheat run --json`` writes."""
-        document = json.loads(text)
+        try:
+            document = json.loads(text)
+        except ValueError as error:
+            raise ValueError(f"expected a document {SCHEMA}, which is JSON: {error}") from None
         schema = document.get("schema") if isinstance(document, dict) else None
         if schema not in (SCHEMA, _OLDER):
             raise ValueError(f"expected a document {SCHEMA}, found {schema!r}")
@@ -420,9 +423,16 @@ class Report:
 
     @classmethod
     def load(cls, path: "Union[str, os.PathLike[str]]") -> "Report":
-        """Reads a file that ``preheat run --json`` wrote."""
+        """Reads a file that ``preheat run --json`` wrote.
+
+        A file that is not such a document raises `ValueError`.
+        """
         with open(path, "rb") as file:
-            return cls.from_json(file.read())
+            text = file.read()
+        try:
+            return cls.from_json(text)
+        except ValueError as error:
+            raise ValueError(f"{os.fspath(path)}: {error}") from None
 
     def seconds(self, cause: str) -> float:
         """The seconds of a cause on the path to the first iteration; 0 if it did not occur.

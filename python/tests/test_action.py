@@ -1,7 +1,8 @@
 """The GitHub Action: its steps, executed as the runner would.
 
 The runner is a few lines here: it evaluates the expressions, runs `run` steps with bash as
-GitHub does, and keeps the files of the cache actions in a directory.
+GitHub does, and keeps the files of the cache actions in a directory. One test uses act, which
+runs workflows as GitHub does.
 """
 
 import json
@@ -108,7 +109,8 @@ class Runner:
 
     def use(self, step, outputs):
         action = step["uses"].split("@")[0]
-        path, key = Path(self.text(step["with"]["path"])), self.text(step["with"]["key"])
+        path = self.directory / self.text(step["with"]["path"])
+        key = self.text(step["with"]["key"])
         if action == "actions/cache/save":
             shutil.copytree(path, self.cache / key)
         else:
@@ -193,6 +195,7 @@ def test_a_push_is_checked_and_kept_and_a_pull_request_compared(repository):
     push = Runner(repository, command=COMMAND, starts=starts)
     assert push.run(), push.log
     assert "time to first" in push.summary.read_text()
+    assert not (repository / ".preheat-base").exists()
     steps = push.context["steps"]
     assert [steps[name]["outcome"] for name in ("compare", "save")] == ["skipped", "success"]
     result = json.loads(Path(steps["record"]["outputs"]["json"]).read_text())
@@ -287,7 +290,8 @@ def test_the_base_is_not_a_branch_with_a_longer_name(repository):
         repository, "pull_request", "change", "main", command=COMMAND, starts="1", budget=""
     )
     assert pull.run(), pull.log
-    assert pull.context["steps"]["compare"]["outcome"] == "skipped"
+    assert "::notice::Nothing was compared" in pull.log
+    assert comments(repository) == OTHERS
 
 
 @pytest.mark.parametrize("command", ["true && python program.py", "python program.py | cat", "a 'b"])
@@ -332,10 +336,104 @@ def test_without_a_base_nothing_is_compared(repository):
     )
     assert runner.run(), runner.log
     outcomes = {name: step["outcome"] for name, step in runner.context["steps"].items()}
-    assert outcomes["check"] == outcomes["compare"] == outcomes["comment"] == "skipped"
+    assert outcomes["check"] == outcomes["comment"] == "skipped"
+    assert "::notice::Nothing was compared, because there is no recording of main yet" in runner.log
 
 
 def test_a_program_that_fails_fails_the_job(repository):
     runner = Runner(repository, command="sh -c 'exit 9'", starts="1")
     assert not runner.run()
     assert runner.context["steps"]["record"]["outcome"] == "failure"
+
+
+WORKFLOW = """
+on: [push, pull_request]
+jobs:
+  cold-start:
+    runs-on: ubuntu-latest
+    steps:
+      - uses: actions/checkout@v5
+      - uses: owner/preheat@v0
+        with:
+          command: {command}
+          install: ""
+          starts: 4
+"""
+# The actions of actions/cache, with a directory as the cache.
+CACHE = """
+inputs:
+  path: {{}}
+  key: {{}}
+  restore-keys: {{}}
+runs:
+  using: composite
+  steps:
+    - shell: bash
+      env:
+        FROM: {source}
+        TO: {target}
+      run: if [[ -e $FROM ]]; then mkdir -p "$TO" && cp -r "$FROM"/. "$TO"; fi
+"""
+
+
+def test_act_runs_the_action(repository, tmp_path_factory):
+    workflow = repository / ".github/workflows/cold-start.yml"
+    action, cache = repository / "action", repository / "cache-action"
+    kept = f"{repository}/kept/"
+    workspace = "${{ github.workspace }}/${{ inputs.path }}"
+    for file, text in (
+        (workflow, WORKFLOW.format(command=json.dumps(COMMAND))),
+        (action / "action.yml", json.dumps(ACTION)),
+        (
+            cache / "restore/action.yml",
+            CACHE.format(source=kept + "${{ inputs.restore-keys }}", target=workspace),
+        ),
+        # Saved under the part of the key that `restore-keys` names.
+        (
+            cache / "save/action.yml",
+            CACHE.format(source=workspace, target=kept + "${{ inputs.key }}").replace(
+                "run: if", "run: TO=${TO%:*}:; if"
+            ),
+        ),
+        (repository / "event.json", '{"pull_request": {"number": 7, "base": {"ref": "main"}}}'),
+    ):
+        file.parent.mkdir(parents=True, exist_ok=True)
+        file.write_text(text)
+    environment = {
+        **os.environ,
+        "PATH": f"{repository / 'bin'}{os.pathsep}{os.environ['PATH']}",
+        "HOME": str(repository),
+        # Each job runs in a copy of the repository, which is kept there.
+        "XDG_CACHE_HOME": str(tmp_path_factory.mktemp("act")),
+        "GIT_CONFIG_GLOBAL": "/dev/null",
+    }
+    for words in (
+        ["init", "-q", "-b", "main"],
+        ["remote", "add", "origin", "https://github.com/owner/name"],
+        ["add", ".github", "program.py", "preheat.toml"],
+        ["-c", "user.name=A", "-c", "user.email=a@example.org", "commit", "-qm", "all"],
+    ):
+        subprocess.run(["git", *words], cwd=repository, env=environment, check=True)
+
+    def act(*event):
+        options = ["--platform", "ubuntu-latest=-self-hosted", "--action-offline-mode"]
+        for name, local in (("owner/preheat@v0", action), ("actions/cache@v5", cache)):
+            options += ["--local-repository", f"{name}={local}"]
+        done = subprocess.run(
+            [Path(sys.executable).parent / "act", *event, *options, "--secret=GITHUB_TOKEN=secret"],
+            cwd=repository,
+            env=environment,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.STDOUT,
+            text=True,
+        )
+        assert done.returncode == 0, done.stdout
+        return done.stdout
+
+    pull_request = ("pull_request", "--eventpath", "event.json")
+    assert "Nothing was compared" in act(*pull_request)
+    assert "Success - Main Save the recording" in act("push")
+    log = act(*pull_request)
+    assert "Success - Main Comment on the pull request" in log
+    *others, ours = comments(repository)
+    assert others == OTHERS and "peak host memory" in ours["body"], log

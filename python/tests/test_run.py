@@ -216,8 +216,12 @@ def test_a_command_is_a_list_of_words(command, error):
 def test_a_document_of_another_kind_is_rejected(tmp_path):
     path = tmp_path / "other.json"
     path.write_text(json.dumps({"schema": "preheat.lab/2"}))
-    with pytest.raises(ValueError, match="preheat.lab/2"):
+    with pytest.raises(ValueError, match="other.json: expected .* found 'preheat.lab/2'"):
         preheat.Report.load(path)
+    for text in ("import json", "", "\xff"):
+        path.write_bytes(text.encode("latin-1"))
+        with pytest.raises(ValueError, match="other.json: expected a document preheat.run/2"):
+            preheat.Report.load(path)
     path.write_text(json.dumps({"schema": "preheat.run/2"}))
     with pytest.raises(ValueError, match="does not conform"):
         preheat.Report.load(path)

@@ -7,7 +7,7 @@ use std::collections::BTreeMap;
 use super::imports;
 use super::runs::RunInput;
 use super::{Change, ItemChange};
-use crate::run::{Cause, CauseReport, Item};
+use crate::run::{Cause, CauseReport, Item, LISTED_IMPORT};
 
 /// The maximum number of items.
 const MOST: usize = 20;
@@ -67,6 +67,8 @@ struct Known {
     items: BTreeMap<String, (f64, String)>,
     /// An upper bound for items that are not listed.
     unlisted: f64,
+    /// The number of imported modules, if some of them are part of items with another name.
+    modules: Option<u64>,
 }
 
 impl Known {
@@ -78,13 +80,19 @@ impl Known {
         let Some(report) = reports.find(|report| report.cause == cause) else {
             return Known::new(&[], 0.0, cause);
         };
-        Known::new(&report.items, unlisted(report), cause)
+        let known = Known::new(&report.items, unlisted(report), cause);
+        let modules = counts_others(report) && report.items_in_all == report.items.len() as u64;
+        Known {
+            modules: modules.then(|| report.items.iter().map(|item| item.count).sum()),
+            ..known
+        }
     }
 
     fn new(items: &[Item], unlisted: f64, cause: Cause) -> Known {
         let mut known = Known {
             items: BTreeMap::new(),
             unlisted,
+            modules: None,
         };
         for item in items {
             let name = match cause {
@@ -102,12 +110,23 @@ impl Known {
     }
 }
 
-/// A document keeps the largest items: the smallest of them bounds the others.
+/// A document keeps the largest items: the smallest of them bounds the others. It also counts
+/// small imports as part of others, whatever their package.
 fn unlisted(report: &CauseReport) -> f64 {
-    match report.items.last() {
+    let smallest = match report.items.last() {
         Some(last) if report.items_in_all > report.items.len() as u64 => last.seconds,
         _ => 0.0,
+    };
+    if !counts_others(report) {
+        return smallest;
     }
+    let all: f64 = report.items.iter().map(|item| item.seconds).sum();
+    smallest.max(LISTED_IMPORT * all)
+}
+
+/// Whether imports are counted as part of others.
+fn counts_others(report: &CauseReport) -> bool {
+    report.cause == Cause::PythonImports && report.items.iter().any(|item| item.count > 1)
 }
 
 fn by_name(base: &Known, new: &Known) -> Vec<Both> {
@@ -128,11 +147,13 @@ fn by_name(base: &Known, new: &Known) -> Vec<Both> {
             entry.detail.clone_from(detail);
         }
     }
-    // An item is not new if the other side may have it, just not among its largest.
+    // An item is not new if the other side may have it, just not among its largest. With as many
+    // modules on both sides, it is part of another one there.
+    let same_modules = base.modules.is_some() && base.modules == new.modules;
+    let lacks = |side: &Known, seconds: f64| !same_modules && seconds > 2.0 * side.unlisted;
     both.into_values()
         .filter(|both| {
-            (both.base > 0.0 || both.new > 2.0 * base.unlisted)
-                && (both.new > 0.0 || both.base > 2.0 * new.unlisted)
+            (both.base > 0.0 || lacks(base, both.new)) && (both.new > 0.0 || lacks(new, both.base))
         })
         .collect()
 }
@@ -171,6 +192,42 @@ mod tests {
         assert_eq!(words("b"), Some(Change::Gone));
         assert_eq!(words("c"), None);
         assert_eq!(words("d"), Some(Change::New));
+    }
+
+    #[test]
+    fn small_imports_of_documents_may_be_part_of_others() {
+        let report = |items: Vec<Item>| CauseReport {
+            cause: Cause::PythonImports,
+            seconds: 0.0,
+            share: 0.0,
+            device_bytes: None,
+            items_in_all: items.len() as u64,
+            items,
+            functions: Vec::new(),
+        };
+        let inspect = Item {
+            count: 10,
+            ..item("inspect", 0.9)
+        };
+        let bound = unlisted(&report(vec![inspect, item("re", 0.1)]));
+        assert!((bound - LISTED_IMPORT).abs() < 1e-12);
+        assert_eq!(unlisted(&report(vec![item("inspect", 0.9)])), 0.0);
+    }
+
+    #[test]
+    fn no_import_is_new_among_as_many_modules() {
+        let known = |name, modules| Known {
+            modules: Some(modules),
+            ..Known::new(
+                &[item("inspect", 0.5), item(name, 0.5)],
+                0.05,
+                Cause::PythonImports,
+            )
+        };
+        let base = known("dis", 12);
+        let (same, more) = (known("typing", 12), known("typing", 15));
+        assert_eq!(by_name(&base, &same).len(), 1);
+        assert_eq!(by_name(&base, &more).len(), 3);
     }
 
     #[test]

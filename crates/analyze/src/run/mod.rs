@@ -38,6 +38,7 @@ pub use timers::{
 };
 
 pub(crate) use counted::{Counted, counted, temperatures, warmest};
+pub(crate) use items::LISTED_IMPORT;
 pub(crate) use preheat_model::run::{
     AfterReading, AroundReport, Bar, Behind, Cause, CauseReport, CauseSeconds, Compiler,
     DeviceBytes, FirstBegin, FlameNode, FunctionReport, HostBytes, HostItem, HostMemory, HostPart,

@@ -15,7 +15,7 @@ use super::super::trace::{Import, Process, Span, What};
 use super::super::{Importer, Item, Module, Origin};
 
 /// An import of at least this share of all imports is listed.
-const LISTED: f64 = 0.05;
+pub(crate) const LISTED_IMPORT: f64 = 0.05;
 /// If a child import takes at least this share of its parent, only one of the two is
 /// listed.
 const DOMINANT: f64 = 0.9;
@@ -226,7 +226,7 @@ fn select(process: &Process, tree: &Tree, inclusive: &[u64], all: u64) -> Vec<bo
     let mut listed = vec![false; count];
     for at in &tree.order {
         let index = *at as usize;
-        let large = inclusive[index] > 0 && inclusive[index] as f64 >= LISTED * all as f64;
+        let large = inclusive[index] > 0 && inclusive[index] as f64 >= LISTED_IMPORT * all as f64;
         let stood_for = tree.parents[index].is_some_and(|parent| {
             heir[parent as usize] == Some(*at)
                 && !passes_on[parent as usize]

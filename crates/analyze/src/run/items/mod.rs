@@ -9,6 +9,7 @@ mod steady;
 
 pub(super) use bytecode::{Reasons, reasons};
 pub(super) use functions::Functions;
+pub(crate) use imports::LISTED_IMPORT;
 pub(super) use imports::{Tree, importer, package};
 pub(super) use names::kernel;
 
