@@ -9,20 +9,20 @@ use super::super::facts::Facts;
 use super::super::trace::{Span, What};
 use super::{Found, Seen, earliest};
 
-/// The range prefix of a run of a module.
-const RUN: &str = "XlaModule:#hlo_module=";
-/// The range prefix of the compilation of a module.
-const COMPILATION: &str = "XlaCompile:#module=";
+/// The type of the range of a run, and the name of the field with its module.
+const RUN: (&str, &str) = ("XlaModule", "hlo_module");
+/// The same of a compilation.
+const COMPILATION: (&str, &str) = ("XlaCompile", "module");
 
-/// The module that runs often enough and until the end. Others run during set-up, or when
-/// the compiler autotunes.
+/// The module that runs often enough and until the end. Others run during set-up.
 pub(super) fn propose(start: &Seen, least: usize) -> Option<String> {
     // By name: the number of runs, and the time of the last.
     let mut runs: HashMap<&str, (usize, u64)> = HashMap::new();
     for facts in start.facts {
+        let compiling = compilations(facts, None);
         for thread in 0..facts.process.threads.len() {
-            for (span, text) in ranges(facts, thread) {
-                if let Some(name) = module(text, RUN) {
+            for (span, name) in ranges(facts, thread, RUN) {
+                if !during(&compiling, span.begin) {
                     let (count, last) = runs.entry(name).or_default();
                     *count += 1;
                     *last = span.begin.max(*last);
@@ -37,17 +37,16 @@ pub(super) fn propose(start: &Seen, least: usize) -> Option<String> {
 
 /// The runs of the module with this name.
 pub(super) fn find(start: &Seen, name: &str) -> Option<Found> {
-    let of = |facts: &Facts, thread: usize, begin: &str| -> Vec<(u64, u64)> {
-        let named = ranges(facts, thread).filter(|(_, text)| module(text, begin) == Some(name));
-        named.map(|(span, _)| (span.begin, span.end)).collect()
-    };
-    let mut found = earliest(start, |facts, thread| of(facts, thread, RUN))?;
+    let mut found = earliest(start, |facts, thread| {
+        let compiling = compilations(facts, None);
+        let named = ranges(facts, thread, RUN).filter(|(_, module)| *module == name);
+        let runs = named.map(|(span, _)| (span.begin, span.end));
+        runs.filter(|run| !during(&compiling, run.0)).collect()
+    })?;
     let facts = &start.facts[found.process];
     let runs = &found.iterations;
     let (first, last) = (*runs.first()?, *runs.last()?);
-    let threads = 0..facts.process.threads.len();
-    let compilations = threads.flat_map(|thread| of(facts, thread, COMPILATION));
-    let called = compilations
+    let called = (compilations(facts, Some(name)).into_iter())
         .map(|(begin, _)| begin)
         .filter(|begin| *begin < first.0)
         .max();
@@ -58,19 +57,40 @@ pub(super) fn find(start: &Seen, name: &str) -> Option<Found> {
     Some(found)
 }
 
-/// The module name in a text such as `XlaModule:#hlo_module=jit_step,program_id=3#`.
-fn module<'a>(text: &'a str, begin: &str) -> Option<&'a str> {
-    let rest = text.strip_prefix(begin)?;
-    rest.split([',', '#']).next()
+/// The compilations in all threads of a process, or only those of the module with this name.
+fn compilations(facts: &Facts, name: Option<&str>) -> Vec<(u64, u64)> {
+    let threads = 0..facts.process.threads.len();
+    let all = threads.flat_map(|thread| ranges(facts, thread, COMPILATION));
+    let named = all.filter(|(_, module)| name.is_none_or(|name| name == *module));
+    named.map(|(span, _)| (span.begin, span.end)).collect()
 }
 
-fn ranges<'a>(facts: &Facts<'a>, thread: usize) -> impl Iterator<Item = (&'a Span, &'a str)> {
+/// Returns true if a run begins during a compilation: the compiler runs candidates in threads
+/// of its own to autotune.
+fn during(compiling: &[(u64, u64)], begin: u64) -> bool {
+    (compiling.iter()).any(|(from, to)| (*from..*to).contains(&begin))
+}
+
+/// The module named in a text such as `XlaModule:#hlo_module=jit_step,program_id=3#`.
+fn module<'a>(text: &'a str, (kind, field): (&str, &str)) -> Option<&'a str> {
+    let fields = text.strip_prefix(kind)?.strip_prefix(":#")?;
+    let mut fields = fields.trim_end_matches('#').split(',');
+    fields.find_map(|text| text.strip_prefix(field)?.strip_prefix('='))
+}
+
+/// The ranges of a type in a thread, with the module of each.
+fn ranges<'a>(
+    facts: &Facts<'a>,
+    thread: usize,
+    of: (&'static str, &'static str),
+) -> impl Iterator<Item = (&'a Span, &'a str)> {
     let process = facts.process;
     let any = facts.count(thread, What::Range) > 0;
     let spans = process.threads[thread].spans.iter().filter(move |_| any);
-    spans.filter(|span| span.what == What::Range).map(|span| {
-        let text = process.texts.get(span.detail as usize);
-        (span, text.map_or("", String::as_str))
+    let ranges = spans.filter(|span| span.what == What::Range);
+    ranges.filter_map(move |span| {
+        let text = process.texts.get(span.detail as usize)?;
+        Some((span, module(text, of)?))
     })
 }
 
@@ -88,6 +108,19 @@ mod tests {
             module("XlaCompile:#module=jit_step#", COMPILATION),
             Some("jit_step")
         );
-        assert_eq!(module("XlaPass:#name=dce#", RUN), None);
+        assert_eq!(
+            module(
+                "XlaModule:#prefix=args[0],hlo_module=jit_cast,program_id=0#",
+                RUN
+            ),
+            Some("jit_cast")
+        );
+        for text in [
+            "XlaPass:#name=dce#",
+            "XlaModule:#",
+            "XlaModules:#hlo_module=a#",
+        ] {
+            assert_eq!(module(text, RUN), None, "{text}");
+        }
     }
 }
