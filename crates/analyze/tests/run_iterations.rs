@@ -392,3 +392,50 @@ fn the_thread_with_the_earliest_first_result_counts() {
         report.notes
     );
 }
+
+#[test]
+fn two_requests_take_precedence_over_their_tokens() {
+    let mut p = Program::python(100);
+    for request in 0..2 {
+        let at = 100.0 + 100.0 * f64::from(request);
+        let call = (at, at + 90.0);
+        p.frame(What::Iteration(Iteration::FunctionCall), "generate", call);
+        for token in 0..20 {
+            let at = at + 4.0 * f64::from(token);
+            let call = (at, at + 3.0);
+            p.frame(What::Iteration(Iteration::ModelCall), "Net", call);
+        }
+    }
+    p.busy(0, &[(0.0, 300.0)], 300.0);
+    let found = findings("auto", p.alone(300.0));
+    assert_eq!(found.report.iteration, "calls of generate");
+    let requests = [(ns(100.0), ns(190.0)), (ns(200.0), ns(290.0))];
+    assert_eq!(found.starts[0].iterations, requests);
+}
+
+#[test]
+fn runs_of_candidates_while_xla_compiles_are_no_iterations() {
+    let mut p = Program::python(100);
+    let compiler = p.thread("autotuner");
+    let domain = p.text("TSL") as u16;
+    let mut range = |thread, name: &str, at| {
+        let name = p.text(name);
+        p.span(thread, at, What::Range, domain, name);
+    };
+    range(0, "XlaCompile:#module=jit_step#", (100.0, 200.0));
+    for run in 0..15 {
+        let at = 120.0 + f64::from(run);
+        let name = "XlaModule:#hlo_module=gemm_fusion_dot#";
+        range(compiler, name, (at, at + 0.5));
+    }
+    for begin in [210.0, 230.0] {
+        let name = "XlaModule:#hlo_module=jit_step,program_id=3#";
+        range(0, name, (begin, begin + 5.0));
+    }
+    p.busy(0, &[(0.0, 240.0)], 240.0);
+    let found = findings("auto", p.alone(240.0));
+    let by = "runs of jit_step, compiled by XLA";
+    assert_eq!(found.report.iteration, by);
+    let runs = [(ns(100.0), ns(230.0)), (ns(230.0), ns(235.0))];
+    assert_eq!(found.starts[0].iterations, runs);
+}

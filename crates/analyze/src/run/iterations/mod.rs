@@ -267,7 +267,8 @@ fn in_most(found: &[Option<Found>], by: IterationsBy, least: usize, starts: &[Se
 }
 
 /// Replaces calls by what the program repeats around them: two steps of an optimizer that
-/// accumulates gradients, or regions that it times around a few calls each.
+/// accumulates gradients, two requests to a language model that calls it for each token, or
+/// regions that it times around a few calls each.
 fn enclosing(decision: Decision, starts: &[Seen]) -> Decision {
     let calls = matches!(
         decision.rule,
@@ -285,10 +286,10 @@ fn enclosing(decision: Decision, starts: &[Seen]) -> Decision {
             })
         })
     };
-    let rules = candidates(IterationsBy::Python, None, (TWICE, Accepted::Steps), starts);
+    let rules = candidates(IterationsBy::Python, None, (TWICE, Accepted::Any), starts);
     let steps = rules
         .into_iter()
-        .filter(|rule| matches!(rule, Rule::Optimizer(_)));
+        .filter(|rule| matches!(rule, Rule::Optimizer(_) | Rule::Function(_)));
     let regions = (starts.iter().zip(&decision.found))
         .filter_map(|(start, found)| timers::enclosing(start, found.as_ref()?));
     let regions = regions.map(Rule::Timers).take(1);
