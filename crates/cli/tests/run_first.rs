@@ -334,6 +334,34 @@ fn two_regions_alike_are_first_and_second_however_they_are_written() {
     }
 }
 
+/// Two calls of a compiled function, each timed until its result is there.
+const COMPILED: &str = "\
+import time, jax, jax.numpy as jnp
+@jax.jit
+def f(x):
+    return jnp.tanh(x @ x).sum()
+x = jnp.ones((64, 64))
+start = time.time(); f(x).block_until_ready(); print(f'first: {time.time() - start:.7f} s')
+time.sleep(0.3)
+start = time.time(); f(x).block_until_ready(); print(f'second: {time.time() - start:.7f} s')
+";
+
+#[test]
+fn two_calls_of_a_compiled_function_are_what_timers_around_them_say() {
+    let Some(python) = python_with("jax") else {
+        return;
+    };
+    let directory = Directory::new();
+    let program = directory.script("calls.py", COMPILED);
+    let (report, printed) = recorded(&directory, &[python.as_ref(), program.as_ref()], &[]);
+    agree(&report, &printed);
+    one_pair_of_numbers(&report);
+    assert_eq!(
+        report.iteration,
+        "calls of f, compiled by JAX, as timed at calls.py:6 and 8"
+    );
+}
+
 /// The same region twice on one line.
 const ONE_LINE: &str = "\
 import time
