@@ -334,6 +334,35 @@ fn two_regions_alike_are_first_and_second_however_they_are_written() {
     }
 }
 
+#[test]
+fn timeit_with_other_numbers_of_loops_is_another_region() {
+    let Some(python) = require("python", support::python()) else {
+        return;
+    };
+    let script = "\
+import timeit
+timer = timeit.Timer('sum(range(1000))')
+for number in (2, 50, 50):
+    print(f'{number} loops: {timer.timeit(number):.7f} s')
+";
+    let directory = Directory::new();
+    let program = directory.script("loops.py", script);
+    let (report, printed) = recorded(&directory, &[python.as_ref(), program.as_ref()], &[]);
+    agree(&report, &printed);
+    let regions: Vec<(&str, usize)> = (report.regions.iter())
+        .map(|region| (&*region.name, region.count))
+        .collect();
+    let expected = [
+        ("timeit ×2 at loops.py:4", 1),
+        ("timeit ×50 at loops.py:4", 2),
+    ];
+    assert_eq!(regions, expected);
+    assert_eq!(
+        report.iteration,
+        "timeit ×50 at loops.py:4, timed by the program"
+    );
+}
+
 /// Two calls of a compiled function, each timed until its result is there.
 const COMPILED: &str = "\
 import time, jax, jax.numpy as jnp

@@ -8,7 +8,7 @@ use super::super::path::{is_compiler, is_preheat_start, root};
 use super::super::trace::{Clock, Process, Reading, StartTrace};
 use super::events::events;
 use super::frames::{Frame, frames, position, without_returns};
-use super::pairs::pairs;
+use super::pairs::{TIMEIT, pairs};
 use super::site::{Site, locate};
 
 /// Maximum number of regions of a start; further ones are dropped.
@@ -88,6 +88,7 @@ impl Regions {
                 let (was, is) = (&last.executions[0], &region.executions[0]);
                 region.body.is_some()
                     && (region.body, region.key.clock) == (first.body, first.key.clock)
+                    && region.loops() == first.loops()
                     && (was.process, was.thread) == (is.process, is.thread)
                     && was.end <= is.begin
             };
@@ -101,6 +102,14 @@ impl Regions {
 }
 
 impl Region {
+    /// The number of loops that `timeit` makes in each execution, 0 if it is not known; none
+    /// for regions that the program times itself.
+    pub(in crate::run) fn loops(&self) -> Option<u64> {
+        let frame = self.from.first().filter(|frame| frame.file == TIMEIT)?;
+        let loops = frame.function.rsplit_once('×');
+        Some(loops.and_then(|(_, loops)| loops.parse().ok()).unwrap_or(0))
+    }
+
     /// The executions with their ends on the device: for CUDA events, the completion of the
     /// event, which may be after the call that recorded it.
     pub(in crate::run) fn on_device(&self) -> Vec<Execution> {

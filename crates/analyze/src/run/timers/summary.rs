@@ -12,7 +12,6 @@ use super::super::trace::{Iteration, Span, What};
 use super::super::{Cause, IterationUnit, RegionReport, RepeatReport};
 use super::around::around;
 use super::frames::Frame;
-use super::pairs::TIMEIT;
 use super::regions::{Key, Region, Regions};
 use super::unfinished::unfinished;
 use crate::stats::{Interval, interval, paired_ratio};
@@ -114,7 +113,7 @@ fn report(case: &Case, region: &Region, name: String) -> Option<RegionReport> {
         to: Some(to.line).filter(|line| *line > 0),
         function: Some(from.function.clone()),
         helper: (region.helper())
-            .filter(|(from, _)| from.file != TIMEIT)
+            .filter(|_| region.loops().is_none())
             .map(|(from, to)| lines(from, to)),
         clock: Some(region.key.clock),
         unfinished: (case.starts.get(case.shown)).and_then(|start| unfinished(start.facts, region)),
@@ -367,9 +366,14 @@ fn names(regions: &Regions) -> Vec<String> {
 
 /// The name of a region.
 pub(in crate::run) fn name(region: &Region) -> String {
-    match (&*region.from[0].file, region.from.get(1)) {
-        (TIMEIT, Some(caller)) => format!("timeit at {}:{}", short(&caller.file), caller.line),
-        _ => lines(region.begins(), region.ends()),
+    let timeit = match region.loops() {
+        Some(0 | 1) => "timeit".to_owned(),
+        Some(loops) => format!("timeit ×{loops}"),
+        None => return lines(region.begins(), region.ends()),
+    };
+    match region.from.get(1) {
+        Some(caller) => format!("{timeit} at {}:{}", short(&caller.file), caller.line),
+        None => timeit,
     }
 }
 
