@@ -363,6 +363,36 @@ for number in (2, 50, 50):
     );
 }
 
+/// Threads that do the same at the same time.
+const THREADS: &str = "\
+import threading, time
+together = threading.Barrier(3)
+def work():
+    together.wait()
+    start = time.time()
+    together.wait()
+    time.sleep(0.01)
+    taken = time.time() - start
+threads = [threading.Thread(target=work) for _ in range(3)]
+for thread in threads:
+    thread.start()
+for thread in threads:
+    thread.join()
+";
+
+#[test]
+fn regions_of_threads_at_the_same_time_are_not_compared() {
+    let Some(python) = require("python", support::python()) else {
+        return;
+    };
+    let directory = Directory::new();
+    let program = directory.script("threads.py", THREADS);
+    let (report, _) = recorded(&directory, &[python.as_ref(), program.as_ref()], &[]);
+    let region = &report.regions[0];
+    assert_eq!((region.count, region.second), (3, None));
+    assert_eq!((region.ratio, region.best), (None, None));
+}
+
 /// Two calls of a compiled function, each timed until its result is there.
 const COMPILED: &str = "\
 import time, jax, jax.numpy as jnp

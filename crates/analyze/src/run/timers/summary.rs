@@ -128,7 +128,9 @@ fn report(case: &Case, region: &Region, name: String) -> Option<RegionReport> {
 
 /// The executions of a region in a counted start.
 struct Counted {
-    /// In order, in seconds.
+    /// The number of executions.
+    count: usize,
+    /// In order, in seconds; only the first if others run at the same time.
     times: Vec<f64>,
     /// The causes of the first two, in seconds.
     causes: Vec<[f64; CAUSES]>,
@@ -150,8 +152,16 @@ fn of_start(start: &Seen, region: &Region, cpu_time: bool) -> Option<Counted> {
             causes[Cause::WaitingForDevice.index()] = 0.0;
         }
     }
+    let mut times: Vec<f64> = region.executions.iter().map(|one| one.seconds).collect();
+    let others = region.executions.iter().skip(1);
+    let mut others = others.filter(|one| (one.process, one.thread) != thread);
+    if others.any(|one| one.begin < first.end) {
+        times.truncate(1);
+        causes.truncate(1);
+    }
     Some(Counted {
-        times: region.executions.iter().map(|one| one.seconds).collect(),
+        count: region.executions.len(),
+        times,
         causes,
     })
 }
@@ -186,7 +196,7 @@ fn measured(counted: &[Counted], seed: u64) -> Option<RegionReport> {
         function: None,
         helper: None,
         clock: None,
-        count: times().map(<[f64]>::len).max().unwrap_or(0),
+        count: (counted.iter().map(|start| start.count)).max().unwrap_or(0),
         first,
         second,
         best: of(fastest),
@@ -356,6 +366,7 @@ fn names(regions: &Regions) -> Vec<String> {
             // Several regions of one line.
             let number = used.entry(name.clone()).or_default();
             *number += 1;
+        count: windows.len(),
             match *number {
                 1 => name,
                 number => format!("{name} #{number}"),
