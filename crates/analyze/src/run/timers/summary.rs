@@ -252,6 +252,31 @@ pub(super) fn causes(
     all
 }
 
+/// The part of the first execution of the region with this name, 0 to 1, in which its thread
+/// waited for a processor. CPU time does not contain that.
+pub(in crate::run) fn waited_in_first(start: &Seen, name: &str) -> f64 {
+    let waited = || {
+        let at = names(start.regions)
+            .iter()
+            .position(|known| known == name)?;
+        let region = &start.regions.all[at];
+        let one = *region.on_device().first()?;
+        let found = partition(
+            start.trace,
+            start.facts,
+            &Request {
+                thread: Some((one.process, one.thread)),
+                iterations: &[(one.begin, one.end)],
+                threads: &[],
+                later: &[],
+            },
+        );
+        let share = found.waited_in_first / one.end.saturating_sub(one.begin).max(1) as f64;
+        (!region.key.clock.is_cpu_time()).then_some(share.clamp(0.0, 1.0))
+    };
+    waited().unwrap_or(0.0)
+}
+
 /// A level above or below the iterations, such as the epochs of a Keras `fit` call: all spans
 /// of a type, or those with this name.
 fn level(case: &Case, which: Iteration, named: Option<&str>, name: String) -> Option<RegionReport> {
@@ -341,6 +366,7 @@ fn spans_of_start(start: &Seen, which: Iteration, named: Option<&str>) -> Option
         .collect();
     let lengths = windows.iter().map(|(begin, end)| seconds(end - begin));
     Some(Counted {
+        count: windows.len(),
         times: lengths.collect(),
         causes: causes(start, (process, thread), &windows[..windows.len().min(2)]),
     })
@@ -366,7 +392,6 @@ fn names(regions: &Regions) -> Vec<String> {
             // Several regions of one line.
             let number = used.entry(name.clone()).or_default();
             *number += 1;
-        count: windows.len(),
             match *number {
                 1 => name,
                 number => format!("{name} #{number}"),
