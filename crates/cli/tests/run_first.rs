@@ -266,8 +266,8 @@ fn timers_agree_however_they_are_written() {
     agree(&report, &printed);
 }
 
-/// Programs that time the same work twice, without a loop.
-const TWICE: [(&str, &str); 4] = [
+/// Programs that time the same work twice.
+const TWICE: [(&str, &str); 5] = [
     (
         "a function returns both readings, and the same names hold those of each call",
         "\
@@ -305,6 +305,18 @@ time.sleep(0.02)
 t.append(time.monotonic())
 print(f'first: {t[1] - t[0]:.7f} s')
 print(f'second: {t[2] - t[1]:.7f} s')
+",
+    ),
+    (
+        "two lists have the begins and the ends",
+        "\
+starts, ends = [], []
+for _ in range(2):
+    starts.append(time.time())
+    time.sleep(0.02)
+    ends.append(time.time())
+for start, end in zip(starts, ends):
+    print(f'one: {end - start:.7f} s')
 ",
     ),
     (

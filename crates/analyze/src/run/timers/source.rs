@@ -63,6 +63,12 @@ static COLLECTED: LazyLock<Regex> =
 static PASSED: LazyLock<Regex> = LazyLock::new(|| expression(r"^\s*(NAME)\s*\((.*)$"));
 static RETURNED: LazyLock<Regex> = LazyLock::new(|| expression(r"^\s*return\b"));
 /// Python statements that may be followed by another one on their line, after a colon.
+/// `for start, end in zip(starts, ends)`.
+static ZIPPED: LazyLock<Regex> = LazyLock::new(|| {
+    expression(
+        r"\b([A-Za-z_]\w*)\s*,\s*([A-Za-z_]\w*)\s+in\s+zip\s*\(\s*(NAME)\s*,\s*(NAME)\s*[,)]",
+    )
+});
 static HEADER: LazyLock<Regex> = LazyLock::new(|| {
     expression(r"^\s*(?:async\s+)?(?:def|class|if|elif|else|for|while|with|try|finally)\b")
 });
@@ -402,6 +408,18 @@ impl Found {
                     let elements: BTreeSet<Site> = first.into_iter().chain(others).collect();
                     let elements = before_in_list(texts, &list, &elements, to);
                     self.follows(to, &elements, &list);
+        for (later, earlier) in self.lists(texts) {
+            self.passed.retain(|(site, list, _)| {
+                let list = list.as_ref();
+                let is_element = list.filter(|list| [&later, &earlier].contains(list));
+                if let Some(list) = is_element {
+                    let sites = self.variables.entry(list.clone()).or_default();
+                    sites.insert(*site);
+                }
+                is_element.is_none()
+            });
+            self.subtracted(&later, &earlier);
+        }
                 }
                 _ => {
                     for name in earlier {
@@ -435,6 +453,33 @@ impl Found {
         let is_here = |site: &Site| is_in_same_function(texts, site.line, returned.line);
         let mut sites: BTreeSet<(Site, &String)> = (self.variables.iter())
             .filter(|(variable, _)| passes_on(statement, variable))
+    /// Lists of readings whose elements are subtracted from those of another list, with that
+    /// one: `ends[i] - starts[i]`, or `end - start` of two lists that are zipped.
+    fn lists(&self, texts: &[&str]) -> BTreeSet<(String, String)> {
+        let differences: BTreeSet<(String, String)> = (texts.iter())
+            .flat_map(|text| LESS.captures_iter(text))
+            .map(|names| (variable(&names, 1), variable(&names, 2)))
+            .collect();
+        let element = |name: &String| name.strip_suffix("[]").map(str::to_owned);
+        let indexed = (differences.iter())
+            .filter_map(|(later, earlier)| Some((element(later)?, element(earlier)?)));
+        let zipped = texts.iter().flat_map(|text| ZIPPED.captures_iter(text));
+        let zipped = zipped.filter_map(|names| {
+            let [a, b, all_a, all_b] = [1, 2, 3, 4].map(|at| variable(&names, at));
+            match differences.contains(&(b.clone(), a.clone())) {
+                true => Some((all_b, all_a)),
+                false => differences.contains(&(a, b)).then_some((all_a, all_b)),
+            }
+        });
+        let is_list = |name: &String| {
+            let mut lists = self.passed.iter().filter_map(|(_, list, _)| list.as_ref());
+            lists.any(|list| list == name)
+        };
+        (indexed.chain(zipped))
+            .filter(|(later, earlier)| later != earlier && is_list(later) && is_list(earlier))
+            .collect()
+    }
+
             .filter_map(|(variable, sites)| Some((last(sites).filter(is_here)?, variable)))
             .collect();
         // The statement may also make a reading that it returns.
@@ -824,6 +869,20 @@ mod tests {
         // The list begins with a reading.
         let found = of("t = [time()]\nf()\nt.append(time())\nf()\nt.append(time())\n");
         assert_eq!(found.differences, [(1, 3), (1, 5), (3, 5)]);
+    #[test]
+    fn elements_of_two_lists_are_subtracted() {
+        let appended = "for x in data:\n    a.append(t())\n    work(x)\n    b.append(t())\n";
+        for subtracted in [
+            "for start, end in zip(a, b):\n    print(end - start)\n",
+            "print([y - x for x, y in zip(a, b)])\n",
+            "print([y - x for y, x in zip(b, a)])\n",
+            "for i in range(3):\n    print(b[i] - a[i])\n",
+        ] {
+            let found = found(&format!("{appended}{subtracted}"));
+            assert_eq!(found.differences, [(2, 4)], "{subtracted}");
+        }
+    }
+
         // Each call and each iteration has its own list.
         let indented = format!("    {}\n", appends.trim_end().replace('\n', "\n    "));
         let source = format!("def f():\n    t = []\n{indented}f()\nf()\n");
