@@ -346,6 +346,30 @@ fn two_regions_alike_are_first_and_second_however_they_are_written() {
     }
 }
 
+/// A loop with a deadline, whose condition reads the clock too.
+const DEADLINE: &str = "\
+import time
+start = time.time()
+count = 0
+while time.time() - start < 0.05:
+    count += 1
+    if time.time() - start > 60:
+        break
+print(f'{count} times: {time.time() - start:.7f} s')
+";
+
+#[test]
+fn a_deadline_is_not_the_end_of_a_region() {
+    let Some(python) = require("python", support::python()) else {
+        return;
+    };
+    let directory = Directory::new();
+    let program = directory.script("deadline.py", DEADLINE);
+    let (report, printed) = recorded(&directory, &[python.as_ref(), program.as_ref()], &[]);
+    agree(&report, &printed);
+    assert_eq!(report.iteration, "deadline.py:2–8, timed by the program");
+}
+
 #[test]
 fn timeit_with_other_numbers_of_loops_is_another_region() {
     let Some(python) = require("python", support::python()) else {

@@ -149,7 +149,7 @@ pub(in crate::run) fn regions(trace: &StartTrace, timers: &Timers) -> Regions {
     for (number, process) in processes {
         let places = Places::new(process, timers);
         let pairs = pairs(number, process, &places, timers);
-        unpaired(process, &places, &pairs, &mut regions.unpaired);
+        unpaired(process, (&places, timers), &pairs, &mut regions.unpaired);
         found.extend(pairs);
         found.extend(events(number, process, &places));
     }
@@ -234,14 +234,28 @@ pub(super) fn is_unlike(timers: &Timers, frame: &Frame) -> bool {
     file.is_some_and(|file| file.unlike.contains(&frame.line))
 }
 
-/// Adds the lines whose readings are in none of these pairs.
-fn unpaired(process: &Process, places: &Places, pairs: &[Found], lines: &mut Vec<(Frame, usize)>) {
+/// Adds the lines whose readings are in none of these pairs, without conditions on the time
+/// that has passed. A reading left over at the end of a loop is of a line with other pairs.
+fn unpaired(
+    process: &Process,
+    (places, timers): (&Places, &Timers),
+    pairs: &[Found],
+    lines: &mut Vec<(Frame, usize)>,
+) {
+    let is_condition = |line: &Frame| {
+        let file = timers.file(&line.file);
+        file.is_some_and(|file| file.conditions.contains(&line.line))
+    };
     let paired: HashSet<u64> = pairs.iter().flat_map(|found| found.read).collect();
-    for reading in &process.readings {
-        if reading.clock == Clock::CudaEvent || paired.contains(&reading.time) {
-            continue;
-        }
-        let Some(line) = places.of(reading).first() else {
+    let (known, left): (Vec<&Reading>, Vec<&Reading>) = (process.readings.iter())
+        .filter(|reading| reading.clock != Clock::CudaEvent)
+        .partition(|reading| paired.contains(&reading.time));
+    let known: HashSet<&Frame> = (known.into_iter())
+        .filter_map(|reading| places.of(reading).first())
+        .collect();
+    for reading in left {
+        let line = places.of(reading).first();
+        let Some(line) = line.filter(|line| !is_condition(line) && !known.contains(line)) else {
             continue;
         };
         match lines.iter_mut().find(|(known, _)| known == line) {
