@@ -2,6 +2,7 @@
 //! program without any loop.
 
 use preheat_analyze::run::analyze;
+use preheat_model::RemedyId;
 use preheat_model::run::trace::{Clock, Iteration, Reading, What};
 use preheat_model::run::{
     AfterReading, Body, Cause, CauseSeconds, IterationsBy, RunReport, TimedFile, Timers,
@@ -41,7 +42,9 @@ fn timed_with(
             value: ns(*at),
         });
     }
-    p.busy(0, &[(0.0, 300.0)], 300.0);
+    if p.process.threads[0].samples.is_empty() {
+        p.busy(0, &[(0.0, 300.0)], 300.0);
+    }
     let mut recording = recording("auto", vec![p.alone(300.0)]);
     recording.manifest.timers = Timers {
         files: vec![TimedFile {
@@ -290,6 +293,69 @@ fn a_warm_up_before_a_loop_is_not_one_of_its_iterations() {
     let report = timed(&all, &[(3, 5)], &[(20, 20, 0), (22, 22, 0)]);
     assert_eq!(report.iteration, "a.py:22, timed by the program");
     assert_eq!(report.starts[0].iterations.len(), 3);
+}
+
+#[test]
+fn a_region_that_only_waited_for_a_processor_needs_no_warm_up() {
+    // Beside twelve equal steps, a region takes 90 ms instead of 10 ms: for 80 ms it waits.
+    let needs = |waited: f64| {
+        let readings = [
+            (100.0, "a.py 3 <module>"),
+            (190.0, "a.py 5 <module>"),
+            (200.0, "a.py 3 <module>"),
+            (210.0, "a.py 5 <module>"),
+        ];
+        let report = timed_with(&readings, &[(3, 5)], &[], |p| {
+            for step in 0..12 {
+                let at = 215.0 + 5.0 * f64::from(step);
+                p.frame(What::Range, "step", (at, at + 5.0));
+            }
+            p.busy(0, &[(0.0, 105.0), (185.0, 300.0)], 300.0);
+            for sample in &mut p.process.threads[0].samples {
+                let part = (sample.time as f64 - ns(105.0) as f64) / ns(80.0) as f64;
+                sample.waited = (part.clamp(0.0, 1.0) * ns(waited) as f64) as u64;
+            }
+        });
+        assert_eq!(report.regions.len(), 1);
+        report.remedies.iter().any(|one| one.id == RemedyId::WarmUp)
+    };
+    assert!(needs(0.0));
+    assert!(!needs(80.0));
+}
+
+#[test]
+fn lines_that_arrive_together_have_the_times_of_the_regions_before_them() {
+    let mut p = Program::python(100);
+    let (from, to) = (p.text("a.py\x003\0<module>"), p.text("a.py\x005\0<module>"));
+    for (at, place) in [(100.0, from), (140.0, to), (141.0, from), (151.0, to)] {
+        p.process.readings.push(Reading {
+            time: ns(at),
+            thread: 0,
+            place,
+            clock: Clock::Time,
+            value: ns(at),
+        });
+    }
+    p.busy(0, &[(0.0, 300.0)], 300.0);
+    let mut start = p.alone(300.0);
+    start.lines = vec![ns(170.0), ns(170.0)];
+    let mut recording = recording("lines:^iter", vec![start]);
+    recording.manifest.timers.files = vec![TimedFile {
+        file: "a.py".to_owned(),
+        differences: vec![(3, 5)],
+        ..TimedFile::default()
+    }];
+    let found = analyze(&recording);
+    check(&found);
+    let expected = [(ns(100.0), ns(140.0)), (ns(140.0), ns(151.0))];
+    assert_eq!(found.starts[0].iterations, expected);
+    assert!(
+        found
+            .report
+            .first_begin
+            .expect("lines end iterations")
+            .known
+    );
 }
 
 #[test]

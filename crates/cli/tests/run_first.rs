@@ -266,8 +266,8 @@ fn timers_agree_however_they_are_written() {
     agree(&report, &printed);
 }
 
-/// Programs that time the same work twice, without a loop.
-const TWICE: [(&str, &str); 4] = [
+/// Programs that time the same work twice.
+const TWICE: [(&str, &str); 5] = [
     (
         "a function returns both readings, and the same names hold those of each call",
         "\
@@ -308,6 +308,18 @@ print(f'second: {t[2] - t[1]:.7f} s')
 ",
     ),
     (
+        "two lists have the begins and the ends",
+        "\
+starts, ends = [], []
+for _ in range(2):
+    starts.append(time.time())
+    time.sleep(0.02)
+    ends.append(time.time())
+for start, end in zip(starts, ends):
+    print(f'one: {end - start:.7f} s')
+",
+    ),
+    (
         "a reading on a line ends one region and begins another",
         "\
 a = time.time(); time.sleep(0.02); b = time.time(); time.sleep(0.02); c = time.time()
@@ -332,6 +344,117 @@ fn two_regions_alike_are_first_and_second_however_they_are_written() {
         assert!(report.second.is_some(), "{description}");
         one_pair_of_numbers(&report);
     }
+}
+
+/// A loop with a deadline, whose condition reads the clock too.
+const DEADLINE: &str = "\
+import time
+start = time.time()
+count = 0
+while time.time() - start < 0.05:
+    count += 1
+    if time.time() - start > 60:
+        break
+print(f'{count} times: {time.time() - start:.7f} s')
+";
+
+#[test]
+fn a_deadline_is_not_the_end_of_a_region() {
+    let Some(python) = require("python", support::python()) else {
+        return;
+    };
+    let directory = Directory::new();
+    let program = directory.script("deadline.py", DEADLINE);
+    let (report, printed) = recorded(&directory, &[python.as_ref(), program.as_ref()], &[]);
+    agree(&report, &printed);
+    assert_eq!(report.iteration, "deadline.py:2–8, timed by the program");
+}
+
+#[test]
+fn timeit_with_other_numbers_of_loops_is_another_region() {
+    let Some(python) = require("python", support::python()) else {
+        return;
+    };
+    let script = "\
+import timeit
+timer = timeit.Timer('sum(range(1000))')
+for number in (2, 50, 50):
+    print(f'{number} loops: {timer.timeit(number):.7f} s')
+";
+    let directory = Directory::new();
+    let program = directory.script("loops.py", script);
+    let (report, printed) = recorded(&directory, &[python.as_ref(), program.as_ref()], &[]);
+    agree(&report, &printed);
+    let regions: Vec<(&str, usize)> = (report.regions.iter())
+        .map(|region| (&*region.name, region.count))
+        .collect();
+    let expected = [
+        ("timeit ×2 at loops.py:4", 1),
+        ("timeit ×50 at loops.py:4", 2),
+    ];
+    assert_eq!(regions, expected);
+    assert_eq!(
+        report.iteration,
+        "timeit ×50 at loops.py:4, timed by the program"
+    );
+}
+
+/// Threads that do the same at the same time.
+const THREADS: &str = "\
+import threading, time
+together = threading.Barrier(3)
+def work():
+    together.wait()
+    start = time.time()
+    together.wait()
+    time.sleep(0.01)
+    taken = time.time() - start
+threads = [threading.Thread(target=work) for _ in range(3)]
+for thread in threads:
+    thread.start()
+for thread in threads:
+    thread.join()
+";
+
+#[test]
+fn regions_of_threads_at_the_same_time_are_not_compared() {
+    let Some(python) = require("python", support::python()) else {
+        return;
+    };
+    let directory = Directory::new();
+    let program = directory.script("threads.py", THREADS);
+    let (report, _) = recorded(&directory, &[python.as_ref(), program.as_ref()], &[]);
+    let region = &report.regions[0];
+    assert_eq!((region.count, region.second), (3, None));
+    assert_eq!((region.ratio, region.best), (None, None));
+}
+
+/// Two calls of a compiled function, each timed until its result is there.
+const COMPILED: &str = "\
+import time, jax, jax.numpy as jnp
+@jax.jit
+def f(x):
+    return jnp.tanh(x @ x).sum()
+x = jnp.ones((64, 64))
+start = time.time(); f(x).block_until_ready(); print(f'first: {time.time() - start:.7f} s')
+time.sleep(0.3)
+start = time.time(); f(x).block_until_ready(); print(f'second: {time.time() - start:.7f} s')
+";
+
+#[test]
+fn two_calls_of_a_compiled_function_are_what_timers_around_them_say() {
+    let Some(python) = python_with("jax") else {
+        return;
+    };
+    let directory = Directory::new();
+    let program = directory.script("calls.py", COMPILED);
+    let (report, printed) = recorded(&directory, &[python.as_ref(), program.as_ref()], &[]);
+    agree(&report, &printed);
+    one_pair_of_numbers(&report);
+    assert_eq!(
+        report.iteration,
+        "calls of f, compiled by JAX, as timed at calls.py:6 and 8"
+    );
 }
 
 /// The same region twice on one line.

@@ -192,8 +192,8 @@ fn lines_together(recording: &Recording, notes: &mut Notes) {
         && together as f64 > MANY_TOGETHER * all as f64
     {
         notes.add(format!(
-            "{together} of {all} lines arrived together with the previous one: their times are \
-             spread evenly. A program that writes to a pipe may buffer its output; make it flush \
+            "{together} of {all} lines arrived together with the previous one: their times come \
+             from the regions that the program times before them, or are spread evenly. A program that writes to a pipe may buffer its output; make it flush \
              each line (stdbuf -oL does this for many programs)."
         ));
     }

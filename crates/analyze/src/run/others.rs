@@ -75,11 +75,14 @@ pub(super) fn note(trace: &StartTrace, found: &Found) -> Option<String> {
     };
     let listed = found.others.iter().take(LISTED).map(|other| {
         let pid = trace.processes.get(other.process).map_or(0, |p| p.pid);
+        let count = match other.count {
+            1 => "1 iteration".to_owned(),
+            count => format!("{count} iterations"),
+        };
         format!(
-            "{} of process {pid} after {} ({} iterations)",
+            "{} of process {pid} after {} ({count})",
             name(trace, found, other),
             seconds(other.first),
-            other.count
         )
     });
     let listed: Vec<String> = listed.collect();

@@ -46,6 +46,7 @@ pub fn locate_timers(recording: &mut Recording, directory: &Path) {
             unlike: found.unlike,
             within: found.within,
             chains: found.chains,
+            conditions: found.conditions,
             returns: found.returns,
         });
     }

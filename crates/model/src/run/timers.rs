@@ -56,6 +56,9 @@ pub struct TimedFile {
     /// the numbers of its two readings among those of the line.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub chains: Vec<(u32, Vec<(u32, u32)>)>,
+    /// Lines with a condition on the time that has passed, which ends no region.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub conditions: Vec<u32>,
     /// Lines that return a reading, so that the line of the caller counts.
     pub returns: Vec<u32>,
 }

@@ -154,6 +154,13 @@ pub(crate) fn in_order(report: &RunReport) -> Option<String> {
     let once = |region: &&RegionReport| (models || region.clock.is_some()) && region.count == 1;
     let regions: Vec<&RegionReport> = report.regions.iter().filter(once).collect();
     let (first, others) = regions.split_first()?;
+    // A region from the same line to a later one contains the first.
+    let contains = |region: &RegionReport| {
+        let begin = (&region.file, region.from) == (&first.file, first.from);
+        region.from.is_some() && begin && region.to > first.to
+    };
+    let others = others.iter().filter(|region| !contains(region));
+    let others: Vec<&RegionReport> = others.copied().collect();
     let alone = (models || report.iterations_by == IterationsBy::Timers)
         && report.second.is_none()
         && report.steady.is_none();

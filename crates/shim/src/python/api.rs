@@ -71,6 +71,7 @@ functions! {
         tuple_of = "PyTuple_Pack": unsafe extern "C" fn(isize, ...) -> Pointer;
         dict_item = "PyDict_GetItem": unsafe extern "C" fn(Pointer, Pointer) -> Pointer;
         attribute = "PyObject_GetAttr": unsafe extern "C" fn(Pointer, Pointer) -> Pointer;
+        item = "PyObject_GetItem": unsafe extern "C" fn(Pointer, Pointer) -> Pointer;
         call = "PyObject_Call": unsafe extern "C" fn(Pointer, Pointer, Pointer) -> Pointer;
         call_with = "PyObject_CallFunctionObjArgs": unsafe extern "C" fn(Pointer, ...) -> Pointer;
         frame = "PyEval_GetFrame": unsafe extern "C" fn() -> Pointer;

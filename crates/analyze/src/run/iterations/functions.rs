@@ -96,13 +96,18 @@ pub(super) fn find_named(start: &Seen, function: &str) -> Option<Found> {
 /// Calls of a JAX-compiled function return before the result is computed, so each lasts
 /// until the next call.
 pub(super) fn find_compiled(start: &Seen, function: &str) -> Option<Found> {
-    let mut found = earliest(start, |facts, thread| {
-        calls(facts, thread, Iteration::CompiledCall, function)
-    })?;
+    let mut found = find_dispatches(start, function)?;
     for at in 1..found.iterations.len() {
         found.iterations[at - 1].1 = found.iterations[at].0;
     }
     Some(found)
+}
+
+/// The same calls, each until it returns.
+pub(super) fn find_dispatches(start: &Seen, function: &str) -> Option<Found> {
+    earliest(start, |facts, thread| {
+        calls(facts, thread, Iteration::CompiledCall, function)
+    })
 }
 
 fn calls(facts: &Facts, thread: usize, which: Iteration, function: &str) -> Vec<(u64, u64)> {

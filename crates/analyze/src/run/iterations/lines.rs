@@ -14,6 +14,7 @@ use super::{Found, Seen};
 use crate::run::FirstBegin;
 use crate::run::facts::Facts;
 use crate::run::path::{is_compiler, main_thread, root};
+use crate::run::timers::Region;
 use crate::run::trace::{Iteration, Process, StartTrace, Thread, What};
 
 /// The number of lines with the same time as the previous one, because they were read
@@ -27,10 +28,11 @@ pub(in crate::run) fn together(lines: &[u64]) -> usize {
 /// of later ones. If there are lines that begin iterations, each iteration begins with its
 /// last such line.
 pub(super) fn find(start: &Seen) -> Option<Found> {
-    let lines = &spread(&start.trace.lines, start.trace.end);
-    let first = *lines.first()?;
     let (process, thread) = busiest(start.trace).unwrap_or((usize::MAX, 0));
-    let repeated = repeated(start, process);
+    let timed = as_timed(start, process);
+    let repeated = repeated(start, process, timed.as_ref().unwrap_or(&start.trace.lines));
+    let lines = &timed.unwrap_or_else(|| spread(&start.trace.lines, start.trace.end));
+    let first = *lines.first()?;
     let begin = start.trace.processes.get(process).map_or(0, |found| {
         repeated.map(|repeated| repeated.begin).unwrap_or_else(|| {
             let sampled = samples_begin(&start.trace.stacks, found.pid, lines);
@@ -79,10 +81,9 @@ pub(super) fn begin_before(start: &Seen, process: usize, ends: &[u64]) -> (u64, 
 /// The beginning of the first iteration in this process: where the program begins to time it,
 /// else after a warm-up by its steps or calls, else by its kernel launches, else by its first
 /// steps or calls.
-fn repeated(start: &Seen, process: usize) -> Option<Repeated> {
-    let lines = &start.trace.lines;
+fn repeated(start: &Seen, process: usize, lines: &[u64]) -> Option<Repeated> {
     let regions = regions_begin(start, process, lines);
-    let marks = marks_begin(start, process);
+    let marks = marks_begin(start, process, lines);
     let after_warm_up = || marks.filter(|marks| marks.before > 0);
     let launches = || launches_begin(start, process, lines);
     let found = regions.or_else(after_warm_up).or_else(launches).or(marks)?;
@@ -90,6 +91,33 @@ fn repeated(start: &Seen, process: usize) -> Option<Repeated> {
         before: marks.unwrap_or(found).before,
         ..found
     })
+}
+
+/// The times of lines that were read together, if the program times one region before each
+/// line: the ends of its executions. Lines that were read separately keep their times.
+fn as_timed(start: &Seen, process: usize) -> Option<Vec<u64>> {
+    let lines = &start.trace.lines;
+    let ends = |region: &Region| -> Option<Vec<u64>> {
+        let wall = region.known && !region.key.clock.is_cpu_time();
+        let own: Vec<u64> = (region.on_first_thread())
+            .filter(|one| wall && one.process == process)
+            .map(|one| one.end)
+            .collect();
+        let matches = own.len() == lines.len() && own.iter().zip(lines).all(|(a, b)| a <= b);
+        matches.then_some(own)
+    };
+    let ends = (together(lines) > 0)
+        .then(|| start.regions.all.iter().filter_map(ends))?
+        .max_by_key(|ends| ends.first().copied())?;
+    let mut last = 0;
+    let time = |(at, line): (usize, &u64)| {
+        let before = at.checked_sub(1).and_then(|at| lines.get(at));
+        let is_together = [before, lines.get(at + 1)].contains(&Some(line));
+        // Each line is an iteration and must have a duration.
+        last = (if is_together { ends[at] } else { *line }).max(last + 1);
+        last
+    };
+    Some(lines.iter().enumerate().map(time).collect())
 }
 
 /// Gives each line a distinct time. Lines that were read together were written since the
@@ -217,9 +245,9 @@ const MARKS: [Iteration; 10] = [
 
 /// The begin according to steps and calls that Python reports. A step of an optimizer ends
 /// an iteration, so after a warm-up the first one begins with the end of the previous step.
-fn marks_begin(start: &Seen, process: usize) -> Option<Repeated> {
+fn marks_begin(start: &Seen, process: usize, lines: &[u64]) -> Option<Repeated> {
     let facts = start.facts.get(process)?;
-    let of = |which: Iteration| Marks::of(facts, which, &start.trace.lines);
+    let of = |which: Iteration| Marks::of(facts, which, lines);
     let (which, marks) = (MARKS.into_iter()).find_map(|which| Some((which, of(which)?)))?;
     let begin = match which {
         Iteration::OptimizerStep if marks.first > 0 => marks.all[marks.first - 1].1,

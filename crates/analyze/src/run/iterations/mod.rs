@@ -277,8 +277,9 @@ fn enclosing(decision: Decision, starts: &[Seen]) -> Decision {
     if !calls {
         return decision;
     }
+    let calls = decision.returned(starts);
     let around = |outer: &[Option<Found>]| {
-        let mut both = (outer.iter().zip(&decision.found)).filter(|(_, inner)| inner.is_some());
+        let mut both = (outer.iter().zip(&calls)).filter(|(_, inner)| inner.is_some());
         both.all(|(outer, inner)| {
             let both = outer.as_ref().zip(inner.as_ref());
             both.is_some_and(|(outer, inner)| {
@@ -290,7 +291,7 @@ fn enclosing(decision: Decision, starts: &[Seen]) -> Decision {
     let steps = rules
         .into_iter()
         .filter(|rule| matches!(rule, Rule::Optimizer(_) | Rule::Function(_)));
-    let regions = (starts.iter().zip(&decision.found))
+    let regions = (starts.iter().zip(&calls))
         .filter_map(|(start, found)| timers::enclosing(start, found.as_ref()?));
     let regions = regions.map(Rule::Timers).take(1);
     for rule in steps.chain(regions) {
@@ -313,7 +314,7 @@ fn as_timed(decision: Decision, starts: &[Seen]) -> Decision {
     let replaceable = decision.by == IterationsBy::Python
         && !matches!(decision.rule, Some(Rule::Named(_)))
         && decision.found.iter().flatten().all(few);
-    let keys: Vec<Option<Vec<Key>>> = (starts.iter().zip(&decision.found))
+    let keys: Vec<Option<Vec<Key>>> = (starts.iter().zip(decision.returned(starts)))
         .map(|(start, found)| timers::around(start, found.as_ref()?))
         .collect();
     // Every start with iterations has to time them on the same lines.
@@ -328,7 +329,7 @@ fn as_timed(decision: Decision, starts: &[Seen]) -> Decision {
     let rule = Rule::Timers(keys.clone());
     Decision {
         by: IterationsBy::Timers,
-        times: (decision.unit()).map(|unit| (decision.words("", 0), unit)),
+        times: (decision.unit()).map(|unit| (decision.timed_words(), unit)),
         timed: timers::names(starts, keys),
         found: starts.iter().map(|start| apply(&rule, start)).collect(),
         rule: Some(rule),
@@ -456,6 +457,27 @@ impl Decision {
             timed,
             times: None,
             found,
+        }
+    }
+
+    /// The iterations, where calls that are iterations until the next one end when they return.
+    fn returned(&self, starts: &[Seen]) -> Vec<Option<Found>> {
+        let Some(Rule::Compiled(name)) = &self.rule else {
+            return self.found.clone();
+        };
+        let both = starts.iter().zip(&self.found);
+        both.map(|(start, found)| {
+            found.as_ref()?;
+            functions::find_dispatches(start, name)
+        })
+        .collect()
+    }
+
+    /// A definition of iterations whose begins and ends the timers of the program define.
+    fn timed_words(&self) -> String {
+        match &self.rule {
+            Some(Rule::Compiled(name)) => format!("calls of {name}, compiled by JAX"),
+            _ => self.words("", 0),
         }
     }
 

@@ -6,7 +6,7 @@
 
 use preheat_model::RemedyId;
 
-use super::super::{Cause, CauseSeconds, Later, RegionReport, RunReport};
+use super::super::{Cause, CauseSeconds, Later, RegionReport, RunReport, timers};
 use super::{Case, Suggestion, remedy};
 use crate::stats::Interval;
 use crate::units;
@@ -32,8 +32,8 @@ struct Repeated {
     ratio: Option<Interval>,
     /// The excess of the first over `later`.
     beyond: Vec<CauseSeconds>,
-    /// Seconds of the first in which it waited for a processor, as far as this is known. A
-    /// warm-up does not prevent that.
+    /// The part of the first, 0 to 1, in which it waited for a processor. A warm-up does not
+    /// prevent that.
     waited: f64,
 }
 
@@ -43,17 +43,25 @@ impl Repeated {
     }
 
     fn is_slower_at_first(&self) -> bool {
-        let sure = self.ratio.and_then(|ratio| ratio.low);
+        let sure = self.ratio.map(|ratio| ratio.low.unwrap_or(ratio.estimate));
         let least = LEAST.max(LEAST_PART * self.later);
-        self.saved() - self.waited >= least && sure.is_none_or(|low| low > 1.0)
+        let waited = self.waited * self.first;
+        self.saved() - waited >= least && sure.is_none_or(|low| low > 1.0)
     }
 }
 
 /// Iterations before those that matter.
 pub(super) fn warm_up(case: &Case) -> Option<Suggestion> {
     let report = case.report;
-    let regions = report.regions.iter().filter_map(of_region);
-    let waited = case.examined.waited_in_first * case.scale;
+    let shown = case.examined.durations.first().copied().unwrap_or(0.0);
+    let waited = share(case.examined.waited_in_first, shown);
+    // Regions whose executions are the iterations are those.
+    let regions = report.regions.iter().filter(|region| !region.iterates);
+    let regions = regions.filter_map(|region| {
+        let slower = of_region(region).filter(Repeated::is_slower_at_first)?;
+        let waited = timers::waited_in_first(case.start, &region.name);
+        Some(Repeated { waited, ..slower })
+    });
     let repeated = (of_iterations(report, waited).into_iter())
         .chain(regions)
         .find(Repeated::is_slower_at_first)?;
@@ -103,6 +111,15 @@ pub(super) fn warm_up(case: &Case) -> Option<Suggestion> {
         after: number,
     });
     Some(suggestion)
+}
+
+/// A part of a whole, 0 to 1.
+fn share(part: f64, whole: f64) -> f64 {
+    if whole > 0.0 {
+        (part / whole).clamp(0.0, 1.0)
+    } else {
+        0.0
+    }
 }
 
 /// The iterations of the program, against a steady one or else the second.

@@ -24,7 +24,7 @@ pub(super) use regions::{Execution, Key, Region, Regions, regions};
 #[cfg(test)]
 pub(super) use site::Site;
 pub use source::{SourceTimers, timers_in};
-pub(super) use summary::{Case, listed, name, summarize, unpaired};
+pub(super) use summary::{Case, listed, name, summarize, unpaired, waited_in_first};
 
 use std::collections::BTreeSet;
 

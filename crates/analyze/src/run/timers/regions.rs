@@ -8,7 +8,7 @@ use super::super::path::{is_compiler, is_preheat_start, root};
 use super::super::trace::{Clock, Process, Reading, StartTrace};
 use super::events::events;
 use super::frames::{Frame, frames, position, without_returns};
-use super::pairs::pairs;
+use super::pairs::{TIMEIT, pairs};
 use super::site::{Site, locate};
 
 /// Maximum number of regions of a start; further ones are dropped.
@@ -88,6 +88,7 @@ impl Regions {
                 let (was, is) = (&last.executions[0], &region.executions[0]);
                 region.body.is_some()
                     && (region.body, region.key.clock) == (first.body, first.key.clock)
+                    && region.loops() == first.loops()
                     && (was.process, was.thread) == (is.process, is.thread)
                     && was.end <= is.begin
             };
@@ -101,6 +102,14 @@ impl Regions {
 }
 
 impl Region {
+    /// The number of loops that `timeit` makes in each execution, 0 if it is not known; none
+    /// for regions that the program times itself.
+    pub(in crate::run) fn loops(&self) -> Option<u64> {
+        let frame = self.from.first().filter(|frame| frame.file == TIMEIT)?;
+        let loops = frame.function.rsplit_once('×');
+        Some(loops.and_then(|(_, loops)| loops.parse().ok()).unwrap_or(0))
+    }
+
     /// The executions with their ends on the device: for CUDA events, the completion of the
     /// event, which may be after the call that recorded it.
     pub(in crate::run) fn on_device(&self) -> Vec<Execution> {
@@ -140,7 +149,7 @@ pub(in crate::run) fn regions(trace: &StartTrace, timers: &Timers) -> Regions {
     for (number, process) in processes {
         let places = Places::new(process, timers);
         let pairs = pairs(number, process, &places, timers);
-        unpaired(process, &places, &pairs, &mut regions.unpaired);
+        unpaired(process, (&places, timers), &pairs, &mut regions.unpaired);
         found.extend(pairs);
         found.extend(events(number, process, &places));
     }
@@ -225,14 +234,28 @@ pub(super) fn is_unlike(timers: &Timers, frame: &Frame) -> bool {
     file.is_some_and(|file| file.unlike.contains(&frame.line))
 }
 
-/// Adds the lines whose readings are in none of these pairs.
-fn unpaired(process: &Process, places: &Places, pairs: &[Found], lines: &mut Vec<(Frame, usize)>) {
+/// Adds the lines whose readings are in none of these pairs, without conditions on the time
+/// that has passed. A reading left over at the end of a loop is of a line with other pairs.
+fn unpaired(
+    process: &Process,
+    (places, timers): (&Places, &Timers),
+    pairs: &[Found],
+    lines: &mut Vec<(Frame, usize)>,
+) {
+    let is_condition = |line: &Frame| {
+        let file = timers.file(&line.file);
+        file.is_some_and(|file| file.conditions.contains(&line.line))
+    };
     let paired: HashSet<u64> = pairs.iter().flat_map(|found| found.read).collect();
-    for reading in &process.readings {
-        if reading.clock == Clock::CudaEvent || paired.contains(&reading.time) {
-            continue;
-        }
-        let Some(line) = places.of(reading).first() else {
+    let (known, left): (Vec<&Reading>, Vec<&Reading>) = (process.readings.iter())
+        .filter(|reading| reading.clock != Clock::CudaEvent)
+        .partition(|reading| paired.contains(&reading.time));
+    let known: HashSet<&Frame> = (known.into_iter())
+        .filter_map(|reading| places.of(reading).first())
+        .collect();
+    for reading in left {
+        let line = places.of(reading).first();
+        let Some(line) = line.filter(|line| !is_condition(line) && !known.contains(line)) else {
             continue;
         };
         match lines.iter_mut().find(|(known, _)| known == line) {

@@ -29,6 +29,8 @@ pub struct SourceTimers {
     /// Lines with a reading that ends one region and begins another: the regions, each with
     /// the numbers of its two readings among those of the line.
     pub chains: Vec<(u32, Vec<(u32, u32)>)>,
+    /// Lines with a condition on the time that has passed, which ends no region.
+    pub conditions: Vec<u32>,
     /// Lines that return a reading.
     pub returns: Vec<u32>,
 }
@@ -61,6 +63,12 @@ static COLLECTED: LazyLock<Regex> =
     LazyLock::new(|| expression(r"(NAME)\.(?:append|push_back|emplace_back)\s*\((.*)$"));
 /// `report(start, time.time())`.
 static PASSED: LazyLock<Regex> = LazyLock::new(|| expression(r"^\s*(NAME)\s*\((.*)$"));
+/// `for start, end in zip(starts, ends)`.
+static ZIPPED: LazyLock<Regex> = LazyLock::new(|| {
+    expression(
+        r"\b([A-Za-z_]\w*)\s*,\s*([A-Za-z_]\w*)\s+in\s+zip\s*\(\s*(NAME)\s*,\s*(NAME)\s*[,)]",
+    )
+});
 static RETURNED: LazyLock<Regex> = LazyLock::new(|| expression(r"^\s*return\b"));
 /// Python statements that may be followed by another one on their line, after a colon.
 static HEADER: LazyLock<Regex> = LazyLock::new(|| {
@@ -75,6 +83,9 @@ static CPP_FUNCTION: LazyLock<Regex> =
 static CONTROL: LazyLock<Regex> = LazyLock::new(|| {
     expression(r"^\s*\}?\s*(?:if|else|elif|switch|with|try|except|catch|finally|case|match)\b")
 });
+/// `while`, `if`, and the end of a `do` loop.
+static CONDITION: LazyLock<Regex> =
+    LazyLock::new(|| expression(r"^\s*\}?\s*(?:else\s+)?(?:while|if|elif)\b"));
 static LOOP: LazyLock<Regex> = LazyLock::new(|| expression(r"^\s*(?:async\s+)?(?:for|while|do)\b"));
 /// `std::vector<time_point> times`, without a value.
 static VECTOR: LazyLock<Regex> = LazyLock::new(|| expression(r"^\s*[\w:]+<.*>\s+(NAME)\s*$"));
@@ -95,6 +106,19 @@ pub(super) fn expression(pattern: &str) -> Regex {
     // The patterns are constants, and a test compiles all of them.
     #[expect(clippy::unwrap_used, reason = "a constant")]
     Regex::new(&pattern.replace("NAME", NAME)).unwrap()
+}
+
+/// Returns true for a condition on the time that has passed, such as the deadline of a loop:
+/// `while time.time() - start < 5:`.
+fn is_deadline(text: &str) -> bool {
+    let compared = |names: Captures| {
+        let rest = names.get(0).and_then(|found| text.get(found.end()..));
+        let rest = rest.unwrap_or_default().trim_start_matches([' ', ')']);
+        // `<<` writes to a stream.
+        ["<", ">"].iter().any(|sign| rest.starts_with(sign))
+            && !["<<", ">>"].iter().any(|sign| rest.starts_with(sign))
+    };
+    CONDITION.is_match(text) && READING_LESS.captures_iter(text).all(compared)
 }
 
 /// Finds the readings on `lines` (counted from 1) that a source subtracts.
@@ -132,6 +156,7 @@ pub fn timers_in(source: &str, lines: &[u32]) -> SourceTimers {
         unlike: unlike.iter().map(|(line, _)| *line).collect(),
         within: unlike,
         chains: found.chains(),
+        conditions: found.conditions,
         differences: found.differences.keys().copied().collect(),
         variables: found.differences.into_values().collect(),
         one_line: found.one_line.into_iter().collect(),
@@ -267,6 +292,7 @@ struct Found {
     /// The regions that lie within a line: the statements with their readings.
     within: BTreeMap<u32, BTreeSet<(usize, usize)>>,
     returns: Vec<u32>,
+    conditions: Vec<u32>,
     /// The subtracted variables, by id.
     numbers: Vec<String>,
 }
@@ -313,7 +339,10 @@ impl Found {
         let subtracted: Vec<String> = (READING_LESS.captures_iter(text))
             .map(|names| variable(&names, 1))
             .collect();
-        if !subtracted.is_empty() {
+        if !subtracted.is_empty() && is_deadline(text) {
+            // The difference only decides what to do next.
+            self.conditions.push(site.line);
+        } else if !subtracted.is_empty() {
             let closing = subtracted.into_iter().map(|name| (site, name));
             self.closing.extend(closing);
         } else if let Some(names) = ADDED.captures(text) {
@@ -379,6 +408,18 @@ impl Found {
     }
 
     fn close(&mut self, texts: &[&str]) {
+        for (later, earlier) in self.lists(texts) {
+            self.passed.retain(|(site, list, _)| {
+                let list = list.as_ref();
+                let is_element = list.filter(|list| [&later, &earlier].contains(list));
+                if let Some(list) = is_element {
+                    let sites = self.variables.entry(list.clone()).or_default();
+                    sites.insert(*site);
+                }
+                is_element.is_none()
+            });
+            self.subtracted(&later, &earlier);
+        }
         let mut appended: BTreeMap<String, BTreeSet<Site>> = BTreeMap::new();
         for (site, list, arguments) in &self.passed {
             let is_reading = arguments
@@ -410,6 +451,33 @@ impl Found {
                 }
             }
         }
+    }
+
+    /// Lists of readings whose elements are subtracted from those of another list, with that
+    /// one: `ends[i] - starts[i]`, or `end - start` of two lists that are zipped.
+    fn lists(&self, texts: &[&str]) -> BTreeSet<(String, String)> {
+        let differences: BTreeSet<(String, String)> = (texts.iter())
+            .flat_map(|text| LESS.captures_iter(text))
+            .map(|names| (variable(&names, 1), variable(&names, 2)))
+            .collect();
+        let element = |name: &String| name.strip_suffix("[]").map(str::to_owned);
+        let indexed = (differences.iter())
+            .filter_map(|(later, earlier)| Some((element(later)?, element(earlier)?)));
+        let zipped = texts.iter().flat_map(|text| ZIPPED.captures_iter(text));
+        let zipped = zipped.filter_map(|names| {
+            let [a, b, all_a, all_b] = [1, 2, 3, 4].map(|at| variable(&names, at));
+            match differences.contains(&(b.clone(), a.clone())) {
+                true => Some((all_b, all_a)),
+                false => differences.contains(&(a, b)).then_some((all_a, all_b)),
+            }
+        });
+        let is_list = |name: &String| {
+            let mut lists = self.passed.iter().filter_map(|(_, list, _)| list.as_ref());
+            lists.any(|list| list == name)
+        };
+        (indexed.chain(zipped))
+            .filter(|(later, earlier)| later != earlier && is_list(later) && is_list(earlier))
+            .collect()
     }
 
     /// Pairs the readings that a function returns together, as in `return start, end`: each
@@ -802,6 +870,20 @@ mod tests {
     }
 
     #[test]
+    fn elements_of_two_lists_are_subtracted() {
+        let appended = "for x in data:\n    a.append(t())\n    work(x)\n    b.append(t())\n";
+        for subtracted in [
+            "for start, end in zip(a, b):\n    print(end - start)\n",
+            "print([y - x for x, y in zip(a, b)])\n",
+            "print([y - x for y, x in zip(b, a)])\n",
+            "for i in range(3):\n    print(b[i] - a[i])\n",
+        ] {
+            let found = found(&format!("{appended}{subtracted}"));
+            assert_eq!(found.differences, [(2, 4)], "{subtracted}");
+        }
+    }
+
+    #[test]
     fn readings_appended_on_several_lines_follow_each_other() {
         let appends = "t.append(time())\nf()\nt.append(time())\nf()\nt.append(time())\n";
         let of = |source: &str| {
@@ -954,6 +1036,29 @@ mod tests {
         assert_eq!(found.differences, [(1, 2), (1, 3), (2, 3)]);
         assert_eq!(found.variables[0], found.variables[1]);
         assert_ne!(found.variables[1], found.variables[2]);
+    }
+
+    #[test]
+    fn a_condition_on_the_passed_time_ends_no_region() {
+        for source in [
+            "start = time()\nwhile time() - start < 5:",
+            "start = now();\n} while ((now() - start) < limit);",
+            "start = time()\nif time() - start > 5: break",
+        ] {
+            let found = found(source);
+            assert_eq!(found.conditions, [2], "{source}");
+            assert_eq!(found.differences, [], "{source}");
+        }
+    }
+
+    #[test]
+    fn a_condition_may_contain_a_region() {
+        for source in [
+            "start = time()\nif verbose: print(time() - start)",
+            "start = now();\nif (verbose) cout << now() - start << endl;",
+        ] {
+            assert_eq!(found(source).differences, [(1, 2)], "{source}");
+        }
     }
 
     #[test]

@@ -12,7 +12,6 @@ use super::super::trace::{Iteration, Span, What};
 use super::super::{Cause, IterationUnit, RegionReport, RepeatReport};
 use super::around::around;
 use super::frames::Frame;
-use super::pairs::TIMEIT;
 use super::regions::{Key, Region, Regions};
 use super::unfinished::unfinished;
 use crate::stats::{Interval, interval, paired_ratio};
@@ -114,7 +113,7 @@ fn report(case: &Case, region: &Region, name: String) -> Option<RegionReport> {
         to: Some(to.line).filter(|line| *line > 0),
         function: Some(from.function.clone()),
         helper: (region.helper())
-            .filter(|(from, _)| from.file != TIMEIT)
+            .filter(|_| region.loops().is_none())
             .map(|(from, to)| lines(from, to)),
         clock: Some(region.key.clock),
         unfinished: (case.starts.get(case.shown)).and_then(|start| unfinished(start.facts, region)),
@@ -129,7 +128,9 @@ fn report(case: &Case, region: &Region, name: String) -> Option<RegionReport> {
 
 /// The executions of a region in a counted start.
 struct Counted {
-    /// In order, in seconds.
+    /// The number of executions.
+    count: usize,
+    /// In order, in seconds; only the first if others run at the same time.
     times: Vec<f64>,
     /// The causes of the first two, in seconds.
     causes: Vec<[f64; CAUSES]>,
@@ -151,8 +152,16 @@ fn of_start(start: &Seen, region: &Region, cpu_time: bool) -> Option<Counted> {
             causes[Cause::WaitingForDevice.index()] = 0.0;
         }
     }
+    let mut times: Vec<f64> = region.executions.iter().map(|one| one.seconds).collect();
+    let others = region.executions.iter().skip(1);
+    let mut others = others.filter(|one| (one.process, one.thread) != thread);
+    if others.any(|one| one.begin < first.end) {
+        times.truncate(1);
+        causes.truncate(1);
+    }
     Some(Counted {
-        times: region.executions.iter().map(|one| one.seconds).collect(),
+        count: region.executions.len(),
+        times,
         causes,
     })
 }
@@ -187,7 +196,7 @@ fn measured(counted: &[Counted], seed: u64) -> Option<RegionReport> {
         function: None,
         helper: None,
         clock: None,
-        count: times().map(<[f64]>::len).max().unwrap_or(0),
+        count: (counted.iter().map(|start| start.count)).max().unwrap_or(0),
         first,
         second,
         best: of(fastest),
@@ -241,6 +250,31 @@ pub(super) fn causes(
     let mut all = vec![in_seconds(&found.first.causes)];
     all.extend(found.later.iter().map(in_seconds));
     all
+}
+
+/// The part of the first execution of the region with this name, 0 to 1, in which its thread
+/// waited for a processor. CPU time does not contain that.
+pub(in crate::run) fn waited_in_first(start: &Seen, name: &str) -> f64 {
+    let waited = || {
+        let at = names(start.regions)
+            .iter()
+            .position(|known| known == name)?;
+        let region = &start.regions.all[at];
+        let one = *region.on_device().first()?;
+        let found = partition(
+            start.trace,
+            start.facts,
+            &Request {
+                thread: Some((one.process, one.thread)),
+                iterations: &[(one.begin, one.end)],
+                threads: &[],
+                later: &[],
+            },
+        );
+        let share = found.waited_in_first / one.end.saturating_sub(one.begin).max(1) as f64;
+        (!region.key.clock.is_cpu_time()).then_some(share.clamp(0.0, 1.0))
+    };
+    waited().unwrap_or(0.0)
 }
 
 /// A level above or below the iterations, such as the epochs of a Keras `fit` call: all spans
@@ -332,6 +366,7 @@ fn spans_of_start(start: &Seen, which: Iteration, named: Option<&str>) -> Option
         .collect();
     let lengths = windows.iter().map(|(begin, end)| seconds(end - begin));
     Some(Counted {
+        count: windows.len(),
         times: lengths.collect(),
         causes: causes(start, (process, thread), &windows[..windows.len().min(2)]),
     })
@@ -367,9 +402,14 @@ fn names(regions: &Regions) -> Vec<String> {
 
 /// The name of a region.
 pub(in crate::run) fn name(region: &Region) -> String {
-    match (&*region.from[0].file, region.from.get(1)) {
-        (TIMEIT, Some(caller)) => format!("timeit at {}:{}", short(&caller.file), caller.line),
-        _ => lines(region.begins(), region.ends()),
+    let timeit = match region.loops() {
+        Some(0 | 1) => "timeit".to_owned(),
+        Some(loops) => format!("timeit ×{loops}"),
+        None => return lines(region.begins(), region.ends()),
+    };
+    match region.from.get(1) {
+        Some(caller) => format!("{timeit} at {}:{}", short(&caller.file), caller.line),
+        None => timeit,
     }
 }
 

@@ -361,14 +361,21 @@ mod tests {
         report.iterations_by = IterationsBy::Timers;
         report.second = None;
         report.first_to_second = None;
-        let once = |from: u32, seconds: f64| {
-            let mut region = report.regions[0].clone();
-            region.name = format!("pinned.py:{from}–{}", from + 2);
+        let twice = report.regions[0].clone();
+        let once = |from: u32, to: u32, seconds: f64| {
+            let mut region = twice.clone();
+            region.name = format!("pinned.py:{from}–{to}");
+            (region.from, region.to) = (Some(from), Some(to));
             region.count = 1;
             region.first.estimate = seconds;
             region
         };
-        report.regions = vec![once(13, 0.541), once(17, 0.00274)];
+        // The second one contains the first.
+        report.regions = vec![
+            once(13, 15, 0.541),
+            once(13, 21, 0.545),
+            once(17, 19, 0.00274),
+        ];
         let text = text(&report, 120);
         assert!(
             text.contains("pinned.py:13–15, then 2.74 ms (pinned.py:17–19)"),

@@ -25,7 +25,7 @@ pub(super) fn show(screen: &mut Screen, report: &RunReport) {
         let title = [(Style::Bold, "Timed by the program"), (Style::Plain, "  ")];
         screen.paragraph(&title, 2, Style::Dim, &about_regions(&timed));
     }
-    for region in timed.iter().take(SHOWN) {
+    for region in shown(&timed) {
         let name = format!("  {}  ", clean(&region.name));
         screen.paragraph(&[(Style::Bold, &*name)], 4, Style::Plain, &numbers(region));
         if !region.causes.is_empty() {
@@ -72,6 +72,18 @@ fn marks(marks: &[MarkReport]) -> String {
         listed.push(format!("{} more in --json", marks.len() - SHOWN));
     }
     listed.join(" · ")
+}
+
+/// The first regions; one that iterates takes the place of the last, if it would be left out.
+fn shown<'a>(timed: &[&'a RegionReport]) -> Vec<&'a RegionReport> {
+    let mut shown: Vec<&RegionReport> = timed.iter().take(SHOWN).copied().collect();
+    if !shown.iter().any(|region| region.iterates)
+        && let Some(iterating) = timed.iter().find(|region| region.iterates)
+    {
+        shown.pop();
+        shown.push(iterating);
+    }
+    shown
 }
 
 /// `189 ms (180–199 ms), first of 2; second 1.9 ms = 99.7×`.
@@ -124,6 +136,29 @@ mod tests {
         });
         show(&mut screen, report);
         screen.finish()
+    }
+
+    #[test]
+    fn the_iterating_region_is_shown() {
+        let mut report = run::twice();
+        let region = RegionReport {
+            iterates: false,
+            ..report.regions[0].clone()
+        };
+        report.regions = (1..=8)
+            .map(|number| RegionReport {
+                name: format!("train.py:{number}"),
+                iterates: number == 8,
+                ..region.clone()
+            })
+            .collect();
+        let text = text(&report);
+        assert!(
+            text.contains("train.py:5 ") && text.contains("train.py:8 "),
+            "{text}"
+        );
+        assert!(!text.contains("train.py:6 "), "{text}");
+        assert!(text.contains("  2 more in --html"), "{text}");
     }
 
     #[test]
