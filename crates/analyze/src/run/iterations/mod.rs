@@ -307,11 +307,13 @@ fn enclosing(decision: Decision, starts: &[Seen]) -> Decision {
     decision
 }
 
-/// Replaces a few iterations detected in Python by the regions with which the program times
-/// each of them, so that the report and the program show the same numbers.
+/// Replaces a few steps, calls or runs with the regions with which the program times each of
+/// them, so that the report and the program show the same numbers.
 fn as_timed(decision: Decision, starts: &[Seen]) -> Decision {
     let few = |found: &Found| (TWICE..FEW).contains(&found.iterations.len());
-    let replaceable = decision.by == IterationsBy::Python
+    let detected =
+        decision.by == IterationsBy::Python || matches!(decision.rule, Some(Rule::Xla(_)));
+    let replaceable = detected
         && !matches!(decision.rule, Some(Rule::Named(_)))
         && decision.found.iter().flatten().all(few);
     let keys: Vec<Option<Vec<Key>>> = (starts.iter().zip(decision.returned(starts)))
@@ -462,13 +464,16 @@ impl Decision {
 
     /// The iterations, where calls that are iterations until the next one end when they return.
     fn returned(&self, starts: &[Seen]) -> Vec<Option<Found>> {
-        let Some(Rule::Compiled(name)) = &self.rule else {
-            return self.found.clone();
+        let returned = |start| match &self.rule {
+            Some(Rule::Compiled(name)) => functions::find_dispatches(start, name),
+            Some(Rule::Xla(name)) => xla::find_runs(start, name),
+            _ => None,
         };
         let both = starts.iter().zip(&self.found);
         both.map(|(start, found)| {
-            found.as_ref()?;
-            functions::find_dispatches(start, name)
+            returned(start)
+                .filter(|_| found.is_some())
+                .or(found.clone())
         })
         .collect()
     }

@@ -35,14 +35,9 @@ pub(super) fn propose(start: &Seen, least: usize) -> Option<String> {
     last.map(|(name, _)| name.to_owned())
 }
 
-/// The runs of the module with this name.
+/// The iterations with the module of this name.
 pub(super) fn find(start: &Seen, name: &str) -> Option<Found> {
-    let mut found = earliest(start, |facts, thread| {
-        let compiling = compilations(facts, None);
-        let named = ranges(facts, thread, RUN).filter(|(_, module)| *module == name);
-        let runs = named.map(|(span, _)| (span.begin, span.end));
-        runs.filter(|run| !during(&compiling, run.0)).collect()
-    })?;
+    let mut found = find_runs(start, name)?;
     let facts = &start.facts[found.process];
     let runs = &found.iterations;
     let (first, last) = (*runs.first()?, *runs.last()?);
@@ -55,6 +50,16 @@ pub(super) fn find(start: &Seen, name: &str) -> Option<Found> {
     let ends = runs[1..].iter().map(|run| run.0).chain([last.1]);
     found.iterations = begins.zip(ends).collect();
     Some(found)
+}
+
+/// The runs of the module with this name, each until the host continues.
+pub(super) fn find_runs(start: &Seen, name: &str) -> Option<Found> {
+    earliest(start, |facts, thread| {
+        let compiling = compilations(facts, None);
+        let named = ranges(facts, thread, RUN).filter(|(_, module)| *module == name);
+        let runs = named.map(|(span, _)| (span.begin, span.end));
+        runs.filter(|run| !during(&compiling, run.0)).collect()
+    })
 }
 
 /// The compilations in all threads of a process, or only those of the module with this name.
