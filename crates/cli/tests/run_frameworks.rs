@@ -220,3 +220,32 @@ for _ in range(5):
         "{kept:?}"
     );
 }
+
+/// A gradient scaler leaves out the step after an infinite gradient, usually the first one.
+#[test]
+fn steps_that_a_gradient_scaler_leaves_out_are_iterations() {
+    let Some(python) = support::python_with_torch_2() else {
+        return;
+    };
+    let report = recorded(
+        &python,
+        "
+import torch
+model = torch.nn.Linear(4, 4)
+optimizer = torch.optim.SGD(model.parameters(), lr=0.1)
+scaler = torch.amp.GradScaler('cpu', init_scale=2.0**126, backoff_factor=1e-30)
+left_out = 0
+for _ in range(6):
+    optimizer.zero_grad()
+    scaler.scale(model(torch.ones(2, 4)).square().sum() * 1000).backward()
+    scale = scaler.get_scale()
+    scaler.step(optimizer)
+    scaler.update()
+    left_out += scaler.get_scale() < scale
+assert left_out == 1, left_out
+",
+        &["--starts", "1"],
+    );
+    assert_eq!(report.iteration, "steps of SGD");
+    assert_eq!(report.starts[0].iterations.len(), 6);
+}

@@ -53,6 +53,8 @@ def begin(os):
             ("torch._dynamo.utils", frameworks.torch_compiler_near),
             ("torch._dynamo.callback", frameworks.torch_compiler),
             ("torch.utils.data.dataloader", frameworks.torch_data),
+            ("torch.amp.grad_scaler", frameworks.torch_scaler),
+            ("torch.cuda.amp.grad_scaler", frameworks.torch_scaler),
             ("keras", frameworks.keras),
             ("tf_keras", frameworks.keras),
             ("sklearn.base", frameworks.sklearn),
@@ -457,6 +459,27 @@ class Frameworks(object):
             return result
 
         setattr(Optimizer, name, wraps(patched, patch))
+
+    def torch_scaler(self, module):
+        """A gradient scaler leaves out the step of its optimizer if a gradient is infinite,
+        which is usual at first. The iteration ends there all the same."""
+        step = vars(module.GradScaler).get("step")
+        if step is None:
+            return  # It is inherited from a class that is hooked.
+        depth = self.depths[OPTIMIZER_STEP]
+
+        def scaled(self_, optimizer, *args, **kwargs):
+            count = self.counts.get(OPTIMIZER_STEP, 0)
+            result = step(self_, optimizer, *args, **kwargs)
+            try:
+                if count == self.counts.get(OPTIMIZER_STEP, 0) and not depth.value:
+                    name = self.step_of(optimizer)
+                    self.end(OPTIMIZER_STEP, self.begin(OPTIMIZER_STEP, name))
+            except Exception:
+                pass
+            return result
+
+        module.GradScaler.step = wraps(scaled, step)
 
     def torch_events(self, cuda):
         """Records CUDA events with which the program times itself."""
