@@ -139,10 +139,13 @@ class Watch:
         module may keep that there is none."""
 
         def see(function, values):
-            if function is exec and mentions(values[0], STREAMS):
+            if function is not exec or not mentions(values[0], STREAMS):
+                return
+            name = str(values[1].get("__name__"))
+            if name.partition(".")[0] not in HARMLESS_MENTIONS:
                 self.mentions_streams = True
-                if mentions(values[0], KEPT_BY_STREAMS):
-                    self.of_parent = "inspects a standard stream when it is imported"
+            if mentions(values[0], KEPT_BY_STREAMS):
+                self.of_parent = "inspects a standard stream when it is imported"
 
         make, bootstrap = importing["compiled"](EXECUTES)["make"], importing["bootstrap"]
         original = bootstrap._call_with_frames_removed
@@ -209,7 +212,10 @@ def make(original, see):
 """
 
 # Names by which module-level code uses a standard stream.
-STREAMS = {"stdin", "stdout", "stderr", "__stdin__", "__stdout__", "__stderr__", "StreamHandler"}
+STREAMS = {"stdin", "stdout", "stderr", "__stdin__", "__stdout__", "__stderr__"}
+
+# numpy has streams as default arguments of functions, which it calls to show itself.
+HARMLESS_MENTIONS = {"numpy"}
 
 # What a stream keeps since it was opened, so that no system call shows the question.
 KEPT_BY_STREAMS = {"seekable"}
@@ -219,8 +225,11 @@ OF_FUNCTION = 1
 
 
 def mentions(code, names):
-    """Returns True if code that runs when a module is imported mentions one of these names."""
-    if not names.isdisjoint(code.co_names):
+    """Returns True if code that runs when a module is imported may read one of these attributes of
+    `sys`, or keep a stream in a log handler."""
+    if "sys" in code.co_names and not names.isdisjoint(code.co_names):
+        return True
+    if names is STREAMS and "StreamHandler" in code.co_names and "logging" in code.co_names:
         return True
     return any(
         mentions(each, names)
