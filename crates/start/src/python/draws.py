@@ -38,7 +38,8 @@ class Draws:
             self.stand_in(name, self.random_bytes)
         for name in ("getpid", "getppid"):
             self.stand_in(name, self.process)
-        self.stand_in("fstat", self.stream)
+        for name in ("fstat", "lseek"):
+            self.stand_in(name, self.stream)
         for name in ("getsignal", "pthread_sigmask"):
             self.stand_in(name, self.signals, [sys.modules.get("_signal")])
         random = sys.modules.get("random")

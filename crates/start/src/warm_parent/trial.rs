@@ -290,8 +290,8 @@ impl<'a> Tracer<'a> {
         }
         let acts = match meaning {
             // Python inspects its streams when it starts.
-            Meaning::Nothing if self.has_begun && call.inspects_stream() => {
-                "inspects a standard stream when it is imported".into()
+            Meaning::Nothing if self.has_begun && call.reads_stream() => {
+                "reads a standard stream when it is imported".into()
             }
             // It depends on the program that the new process executes.
             Meaning::Nothing | Meaning::Starts => return After::Nothing,

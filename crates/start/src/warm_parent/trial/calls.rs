@@ -242,18 +242,17 @@ impl Call {
         }
     }
 
-    /// Returns true for reads of a standard stream, and questions about its position. Questions
-    /// about its type are seen in Python (`draws.py`): the Fortran runtime asks them, too.
-    pub(super) fn inspects_stream(&self) -> bool {
-        const INSPECT: [c_long; 6] = [
+    /// Returns true for reads of a standard stream. Questions about its type and position are seen in
+    /// Python (`draws.py`): the Fortran runtime and LLVM ask them, too.
+    pub(super) fn reads_stream(&self) -> bool {
+        const READS: [c_long; 5] = [
             libc::SYS_read,
             libc::SYS_readv,
             libc::SYS_pread64,
             libc::SYS_preadv,
             libc::SYS_preadv2,
-            libc::SYS_lseek,
         ];
-        self.arguments[0] <= 2 && INSPECT.contains(&self.number)
+        self.arguments[0] <= 2 && READS.contains(&self.number)
     }
 
     fn path(&self, directory: c_int, at: u64) -> Option<PathBuf> {
