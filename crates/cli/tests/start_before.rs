@@ -290,3 +290,72 @@ fn an_own_module_whose_name_is_computed() {
     let why = "program.py:3, which computes the name of a module";
     assert!(said.err.contains(why), "{}", said.err);
 }
+
+/// A call may change a setting of a library that a later import reads.
+#[test]
+fn calls_of_libraries_before_an_import() {
+    const CASES: [(&str, &str, &str); 7] = [
+        (
+            "change = getattr(socket, 'setdefault' + 'timeout'); change(7)",
+            "import socket\nVALUE = socket.getdefaulttimeout()",
+            "7.0",
+        ),
+        (
+            "s = socket\ns.setdefaulttimeout(7)",
+            "import socket\nVALUE = socket.getdefaulttimeout()",
+            "7.0",
+        ),
+        (
+            "setattr(json, 'MODE', 'changed')",
+            "import json\nVALUE = getattr(json, 'MODE', None)",
+            "changed",
+        ),
+        (
+            "vars(json).update(MODE='changed')",
+            "import json\nVALUE = getattr(json, 'MODE', None)",
+            "changed",
+        ),
+        (
+            "registry.register('mine')",
+            "import registry\nVALUE = list(registry.ALL)",
+            "['mine']",
+        ),
+        (
+            "class Mine(registry.Base): pass",
+            "import registry\nVALUE = [each.__name__ for each in registry.Base.__subclasses__()]",
+            "['Mine']",
+        ),
+        (
+            "signal.signal(signal.SIGUSR1, signal.SIG_IGN)",
+            "import signal\nVALUE = int(signal.getsignal(signal.SIGUSR1))",
+            "1",
+        ),
+    ];
+    let registry = "ALL = []\nregister = ALL.append\nclass Base: pass\n";
+    let Some(warm) = Warm::new() else { return };
+    let installed = warm.venv();
+    fs::write(installed.join("registry.py"), registry).expect("it is written");
+    for (at, (code, module, value)) in CASES.into_iter().enumerate() {
+        // In a function, the import is never one of the first lines.
+        for in_function in [false, true] {
+            let name = format!("reads_{at}_{in_function}");
+            fs::write(installed.join(format!("{name}.py")), module).expect("it is written");
+            let imports = format!("import {name}\nprint({name}.VALUE)\n");
+            let imports = match in_function {
+                true => {
+                    let body = imports.trim_end().replace('\n', "\n    ");
+                    format!("def main():\n    {body}\nprint('begins')\nmain()\n")
+                }
+                false => imports,
+            };
+            let program =
+                format!("import json, numpy, registry, signal, socket\n{code}\n{imports}");
+            let file = format!("program_{at}_{in_function}.py");
+            write(&warm, &file, &program);
+            let words = ["venv/bin/python", &file];
+            warm.warm_up(&words, &as_is);
+            let out = warm.same(&words, &as_is).out;
+            assert!(out.ends_with(&format!("{value}\n")), "{code}: {out}");
+        }
+    }
+}

@@ -686,3 +686,131 @@ def is_loaded():
     assert!(!warm.directory.join("loaded").exists());
     assert!(!left_out(&warm).contains("not ahead"));
 }
+
+/// A module keeps what it asks about its process, which a warm parent cannot know.
+#[test]
+fn an_import_that_asks_about_its_process_asks_in_each_start() {
+    const MODULES: [(&str, &str, &str); 5] = [
+        (
+            "words",
+            "open('/proc/self/cmdline', 'rb').read()",
+            "reads the command line of its process",
+        ),
+        (
+            "status",
+            "open('/proc/self/status').read().split('Umask:')[1][:6]",
+            "reads the status of its process",
+        ),
+        (
+            "input_type",
+            "os.fstat(0).st_mode",
+            "inspects a standard stream",
+        ),
+        (
+            "position",
+            "sys.stdin.seekable()",
+            "inspects a standard stream",
+        ),
+        (
+            "handlers",
+            "signal.getsignal(signal.SIGUSR1)",
+            "asks how signals are handled",
+        ),
+    ];
+    let names = MODULES.map(|(name, ..)| name).join(", ");
+    let values = MODULES.map(|(name, ..)| format!("{name}.VALUE")).join(", ");
+    let program = format!("import numpy, {names}\nprint({values})\n");
+    let Some((warm, installed)) = Warm::with_package("numpy", &program) else {
+        return;
+    };
+    for (name, value, _) in MODULES {
+        let text = format!("import os, signal, sys\nVALUE = {value}\n");
+        fs::write(installed.join(format!("{name}.py")), text).expect("it is written");
+    }
+    let words = [&PROGRAM[..], &["an argument"]].concat();
+    warm.warm_up(&words, &as_is);
+    for line in [
+        "exec $@",
+        "umask 027; exec $@",
+        "exec $@ <program.py",
+        "trap '' USR1; exec $@",
+    ] {
+        let exe = env!("CARGO_BIN_EXE_preheat");
+        let shell = ["sh", "-c", line, "sh"];
+        let preheat = [exe, "start", "-v", "--patience", "60", "--"];
+        let plain = warm.plain(&[&shell[..], &words].concat()).output();
+        let plain = Observed::of(plain.expect("it starts"));
+        let started = [&shell[..], &preheat, &words].concat();
+        let started = Observed::of(warm.plain(&started).output().expect("it starts"));
+        let started = started.warm(&words);
+        assert_eq!(plain.out, started.out, "{line}");
+        assert_eq!(plain.err, started.err, "{line}");
+    }
+    let listed = left_out(&warm);
+    for (name, _, why) in MODULES {
+        assert!(listed.contains(&format!("{name}, which {why}")), "{listed}");
+    }
+}
+
+/// All arguments of the interpreter are there while modules are imported.
+#[test]
+fn an_import_sees_all_original_arguments() {
+    let program = "import numpy, words\nprint(words.VALUE)\n";
+    let Some((warm, installed)) = Warm::with_package("numpy", program) else {
+        return;
+    };
+    let text = "import sys\nVALUE = sys.orig_argv[-2:]\n";
+    fs::write(installed.join("words.py"), text).expect("it is written");
+    let words = [&PROGRAM[..], &["--one", "two"]].concat();
+    warm.warm_up(&words, &as_is);
+    let (said, out) = agrees(&warm, &words, &as_is);
+    assert!(said.contains("started warm"), "{said}");
+    assert_eq!(out, "['--one', 'two']\n");
+}
+
+/// A package without `__init__` has a part in each directory that has one of its name.
+#[test]
+fn a_new_part_of_a_package_is_noticed() {
+    let program = "import numpy, whole.one\nprint(len(whole.__path__), whole.one.VALUE)\n";
+    let Some((warm, installed)) = Warm::with_package("numpy", program) else {
+        return;
+    };
+    let write = |path: &Path, text: &str| {
+        fs::create_dir_all(path.parent().expect("it is in a directory")).expect("it is made");
+        fs::write(path, text).expect("it is written");
+    };
+    write(&installed.join("whole/one.py"), "VALUE = 'installed'\n");
+    warm.warm_up(&PROGRAM, &as_is);
+    assert!(agrees(&warm, &PROGRAM, &as_is).0.contains("started warm"));
+    write(&warm.directory.join("whole/two.py"), "");
+    let (said, out) = agrees(&warm, &PROGRAM, &as_is);
+    assert!(said.contains("whole did not exist before"), "{said}");
+    assert_eq!(out, "2 installed\n");
+    write(&warm.directory.join("whole/one.py"), "VALUE = 'beside'\n");
+    assert_eq!(agrees(&warm, &PROGRAM, &as_is).1, "2 beside\n");
+}
+
+/// A module that keeps a standard stream may keep that there is none.
+#[test]
+fn a_closed_stream_matters_to_who_keeps_it() {
+    let program = "import numpy, keeps\nprint(keeps.VALUE)\n";
+    let Some((warm, installed)) = Warm::with_package("numpy", program) else {
+        return;
+    };
+    let text = "import sys\nVALUE = sys.stdin is None\n";
+    fs::write(installed.join("keeps.py"), text).expect("it is written");
+    warm.warm_up(&PROGRAM, &as_is);
+    assert!(agrees(&warm, &PROGRAM, &as_is).0.contains("started warm"));
+    let exe = env!("CARGO_BIN_EXE_preheat");
+    let closed = ["sh", "-c", "exec $@ <&-", "sh", exe, "start", "-v", "--"];
+    let words = [&closed[..], &PROGRAM].concat();
+    let started = Observed::of(warm.plain(&words).output().expect("it starts"));
+    assert_eq!(started.out, "True\n");
+    assert!(
+        started
+            .err
+            .contains("one of its standard streams is closed"),
+        "{}",
+        started.err
+    );
+}

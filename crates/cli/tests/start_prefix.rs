@@ -429,3 +429,22 @@ if __name__ == '__main__':
     runs_up_to(&warm, &PROGRAM, "program.py:6, which ", &as_is);
     assert_eq!(warm.same(&PROGRAM, &as_is).status.code(), Some(1));
 }
+
+/// The sockets by which a parent serves have no timeout, whatever the program sets for its own.
+#[test]
+fn a_timeout_of_sockets_is_the_programs() {
+    let program = "import socket, sys
+socket.setdefaulttimeout(0.001)
+sys.path.insert(0, 'vendored')
+import numpy
+print(socket.getdefaulttimeout(), numpy.__name__)
+";
+    let Some((warm, _)) = Warm::with_package("numpy", program) else {
+        return;
+    };
+    let words = ["venv/bin/python", "program.py"];
+    warm.warm_up(&words, &as_is);
+    for _ in 0..5 {
+        assert_eq!(warm.same(&words, &as_is).out, "0.001 numpy\n");
+    }
+}

@@ -6,9 +6,14 @@ The program's source files are therefore searched for code that could influence 
 there is none, all modules that the program imported may be imported ahead. Otherwise only the
 imports before such code may be: those that the files execute one after the other, with nothing
 but definitions between them.
+
+Some code influences only the imports that the files make later: a call whose result is not used
+is made for its effect, which may be a setting of a library. Imports that the files make after
+such calls, or in functions, are *late*; the trial leaves these modules out.
 """
 
 import ast
+import builtins
 import os
 import re
 
@@ -30,14 +35,25 @@ PLAIN |= {"TypeVar", "NewType", "getenv", "get", "compile", "frozenset", "set", 
 PLAIN |= {"tuple", "int", "float", "str", "len", "range", "bool", "object", "expanduser"}
 
 
+# Names of functions that begin like this change a setting, also if their result is used.
+CHANGING = ("set_", "register", "install", "enable", "disable", "configure", "patch", "add_hook")
+
+NAMES = frozenset(dir(builtins))
+
+
 class Own:
     """The program's source files."""
 
-    def __init__(self, main, code, files, names, ran):
-        """`ran` maps files to the line up to which they have already run."""
+    def __init__(self, main, code, files, names, harmless, ran):
+        """`harmless` are names of functions that change no setting of a library; `ran` maps files
+        to the line up to which they have already run."""
         self.main, self.code, self.files, self.names = main, code, files, names
+        self.harmless = harmless
         # Code that may influence an import: line, path, predicate.
         self.influences = []
+        # Code that may influence a late import, with the package that it may change; None if that
+        # is unknown.
+        self.effects = []
         self.trees = []
         for path in files:
             tree = parsed(path)
@@ -50,10 +66,61 @@ class Own:
     def search(self, path, tree):
         self.trees.append(tree)
         bound = imported(tree)
+        libraries = self.libraries(tree)
         for node in ast.walk(tree):
-            what = influence(node, bound, self.names)
+            what = influence(node, bound, self.names) or changed(node, libraries)
             if what:
                 self.influences.append((node.lineno, path, what))
+            for what, package in effects(node, libraries, self.harmless):
+                self.effects.append((node.lineno, path, what, package))
+
+    def libraries(self, tree):
+        """Names that are bound to what is imported, unless that is the program's."""
+        found, order = {}, Order(self.files)
+        for node in ast.walk(tree):
+            if isinstance(node, ast.Import):
+                for each in node.names:
+                    if order.own(each.name) is None:
+                        top = each.name.partition(".")[0]
+                        found[each.asname or top] = top
+            elif isinstance(node, ast.ImportFrom) and not node.level:
+                if order.own(node.module) is None:
+                    for each in node.names:
+                        found[each.asname or each.name] = node.module.partition(".")[0]
+        modules = {
+            each.asname or each.name.partition(".")[0]
+            for node in ast.walk(tree)
+            if isinstance(node, ast.Import)
+            for each in node.names
+        }
+        # Other names of the same.
+        copies = [node for node in ast.walk(tree) if isinstance(node, ast.Assign) and is_chain(node.value)]
+        for _ in copies:
+            known = len(found)
+            for node in copies:
+                for target in node.targets:
+                    if isinstance(target, ast.Name) and root(node.value) in found:
+                        found.setdefault(target.id, found[root(node.value)])
+            if len(found) == known:
+                break
+        return Libraries(found, modules)
+
+    def late(self, with_classes):
+        """Names that the files import after code that may influence them, or in functions; and
+        those that they import before. `with_classes` if classes that derive from those of a library
+        count as such code."""
+        early = Early(self.files, self, with_classes)
+        if self.code is not None:
+            early.follow(parse(self.code).body)
+        elif self.main:
+            early.run(self.main)
+        found = {}
+        for tree in self.trees:
+            for node in ast.walk(tree):
+                for name in imports(node):
+                    if early.own(name) is None and name not in early.names:
+                        found[name] = None
+        return list(found), early.names
 
     def variables(self):
         """Words that look like names of variables."""
@@ -73,6 +140,11 @@ class Own:
         found = min(self.influences, key=lambda each: (each[1] != self.main, each[0]))
         line, path, what = found
         return "%s:%d %s" % (os.path.basename(path), line, what)
+
+    def shown_effects(self):
+        """The code that may influence late imports: where it is, a predicate, and a package."""
+        for line, path, what, package in sorted(self.effects, key=lambda each: each[:3]):
+            yield "%s:%d" % (os.path.basename(path), line), what, package or ""
 
     def imports(self):
         """Names that are imported before anything else runs."""
@@ -154,6 +226,65 @@ def influence(node, bound, names):
     return None
 
 
+def imports(node):
+    """The modules that a statement imports; members of a package may be modules."""
+    if isinstance(node, ast.Import):
+        return [each.name for each in node.names]
+    if isinstance(node, ast.ImportFrom) and not node.level:
+        return [node.module] + [node.module + "." + each.name for each in node.names]
+    return []
+
+
+def is_chain(node):
+    """Returns True for a name, and attributes and elements of one."""
+    while isinstance(node, (ast.Attribute, ast.Subscript)):
+        node = node.value
+    return isinstance(node, ast.Name)
+
+
+def changed(node, libraries):
+    """Describes how a node changes an object of a library, as a predicate; None if it does not."""
+    if not isinstance(node, ast.Call):
+        return None
+    function, values = node.func, node.args
+    if isinstance(function, ast.Name) and function.id in ("setattr", "delattr") and values:
+        return "calls " + function.id if root(values[0]) in libraries else None
+    if not isinstance(function, ast.Attribute) or function.attr not in CHANGES:
+        return None
+    inner = function.value
+    if isinstance(inner, ast.Call) and used_by(inner) == "vars" and inner.args:
+        return "calls vars" if root(inner.args[0]) in libraries else None
+    if is_chain(inner) and root(inner) in libraries:
+        if isinstance(inner, ast.Name) and inner.id in libraries.modules:
+            return None  # A function of a module, such as `os.remove`.
+        return "changes " + shown(inner)
+    return None
+
+
+def effects(node, libraries, harmless):
+    """Yields what a node may change in a library, as predicates, with the package."""
+    calls = []
+    if isinstance(node, ast.Expr):
+        value = node.value.value if isinstance(node.value, ast.Await) else node.value
+        calls = [value]
+    elif isinstance(node, (ast.With, ast.AsyncWith)):
+        calls = [each.context_expr for each in node.items]
+    for call in calls:
+        if isinstance(call, ast.Call) and used_by(call) not in harmless:
+            if root(call.func) in libraries:
+                yield "calls " + str(used_by(call)), None
+    if isinstance(node, ast.Call) and str(used_by(node)).startswith(CHANGING):
+        if used_by(node) not in harmless and root(node.func) in libraries:
+            yield "calls " + used_by(node), None
+    if isinstance(node, ast.Call) and used_by(node) == "getattr" and len(node.args) > 1:
+        if root(node.args[0]) in libraries and not isinstance(node.args[1], ast.Constant):
+            yield "computes the name of an attribute", None
+    if isinstance(node, ast.ClassDef):
+        for base in node.bases:
+            if is_chain(base) and root(base) in libraries:
+                yield "derives a class of " + shown(base), libraries[root(base)]
+
+
 def used_by(call):
     """The name of the function that is called."""
     return getattr(call.func, "attr", getattr(call.func, "id", None))
@@ -161,7 +292,11 @@ def used_by(call):
 
 def root(node):
     while isinstance(node, (ast.Attribute, ast.Subscript, ast.Call)):
-        node = node.func if isinstance(node, ast.Call) else node.value
+        if isinstance(node, ast.Call):
+            is_inner = used_by(node) in ("vars", "getattr") and node.args
+            node = node.args[0] if is_inner else node.func
+        else:
+            node = node.value
     return getattr(node, "id", None)
 
 
@@ -169,6 +304,16 @@ def shown(node):
     while isinstance(node, ast.Subscript):
         node = node.value
     return node.attr if isinstance(node, ast.Attribute) else getattr(node, "id", "something")
+
+
+class Libraries(dict):
+    """Names that are bound to modules, functions and classes, with the top-level name of the module
+    that each comes from."""
+
+    def __init__(self, names, modules):
+        dict.__init__(self, names)
+        # Those that are bound to modules.
+        self.modules = modules
 
 
 class Stop(Exception):
@@ -264,3 +409,71 @@ class Order:
                         raise Stop
                 elif isinstance(node, (ast.Await, ast.Yield, ast.NamedExpr)):
                     raise Stop
+
+
+class Early(Order):
+    """Follows the execution until a statement may change a setting of a library."""
+
+    def __init__(self, files, own, with_classes):
+        Order.__init__(self, files)
+        self.program = own
+        self.places = {
+            (path, line) for line, path, _, package in own.effects if with_classes or package is None
+        }
+        self.path, self.known = "<string>", {}
+
+    def run(self, path):
+        self.path = path
+        Order.run(self, path)
+
+    def statement(self, node):
+        if (self.path, node.lineno) in self.places:
+            raise Stop
+        if isinstance(node, (ast.Import, ast.ImportFrom)):
+            if isinstance(node, ast.ImportFrom) and node.level:
+                raise Stop
+            for name in imports(node):
+                self.module(name)
+        elif isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef)):
+            self.plain(node.decorator_list)
+        elif isinstance(node, ast.ClassDef):
+            self.plain(node.decorator_list + node.bases)
+            self.statements(node.body)
+        else:
+            for field in ("test", "iter", "value", "items"):
+                value = getattr(node, field, None)
+                self.plain(value if isinstance(value, list) else [value] if value else [])
+            for field in ("body", "handlers", "orelse", "finalbody"):
+                for each in getattr(node, field, ()):
+                    if isinstance(each, ast.ExceptHandler):
+                        self.statements(each.body)
+                    else:
+                        self.statement(each)
+
+    def module(self, name):
+        path = self.own(name)
+        if path is None:
+            self.names.append(name)
+        elif path not in self.done:
+            self.done.add(path)
+            above, self.path = self.path, path
+            self.statements(parsed(path).body)
+            self.path = above
+
+    def plain(self, nodes):
+        """Stops at calls of the program's own functions, which may call any other."""
+        if not self.places:
+            return
+        for each in nodes:
+            for node in ast.walk(each):
+                if (self.path, getattr(node, "lineno", 0)) in self.places:
+                    raise Stop
+                if isinstance(node, ast.Call) and used_by(node) not in PLAIN | NAMES:
+                    if root(node.func) not in self.bound():
+                        raise Stop
+
+    def bound(self):
+        if self.path not in self.known:
+            tree = parse(self.program.code) if self.path == "<string>" else parsed(self.path)
+            self.known[self.path] = self.program.libraries(tree)
+        return self.known[self.path]

@@ -38,35 +38,51 @@ class Draws:
             self.stand_in(name, self.random_bytes)
         for name in ("getpid", "getppid"):
             self.stand_in(name, self.process)
+        for name in ("fstat", "lseek"):
+            self.stand_in(name, self.stream)
+        for name in ("getsignal", "pthread_sigmask"):
+            self.stand_in(name, self.signals, [sys.modules.get("_signal")])
         random = sys.modules.get("random")
         if random is not None:
             random._urandom = os.urandom
 
-    def stand_in(self, name, note):
-        original = getattr(os, name, None)
+    def stand_in(self, name, note, modules=(os, sys.modules["posix"])):
+        original = getattr(modules[0], name, None)
         if original is None:
             return
 
         def drawn(*values, **named):
-            note(sys._getframe(1))
+            note(sys._getframe(1), *values)
             return original(*values, **named)
 
         drawn.__name__ = name
-        setattr(os, name, drawn)
-        setattr(sys.modules["posix"], name, drawn)
+        for module in modules:
+            setattr(module, name, drawn)
 
-    def random_bytes(self, frame):
+    def random_bytes(self, frame, *_):
         while frame and module_of(frame) in PASS_ON:
             frame = frame.f_back
         if frame and not self.is_renewed(frame):
             self.why = self.why or "keeps random bytes when it is imported"
 
-    def process(self, frame):
+    def process(self, frame, *_):
         """Modules of the standard library read it again after a fork."""
         if not is_package(frame.f_code.co_filename) or module_of(frame) in RENEWED:
             return
         if not notices_forks(frame):
             self.why = self.why or "keeps the process ID when it is imported"
+
+    def stream(self, frame, fd=None, *_):
+        """A standard stream may be a file, a pipe or a terminal."""
+        if fd in (0, 1, 2) and not module_of(frame).startswith("preheat_"):
+            self.why = self.why or "inspects a standard stream when it is imported"
+
+    def signals(self, frame, *_):
+        """Which signals are ignored or blocked may be another in each start."""
+        while frame and module_of(frame) == "signal":
+            frame = frame.f_back
+        if frame and is_package(frame.f_code.co_filename):
+            self.why = self.why or "asks how signals are handled when it is imported"
 
     def is_renewed(self, frame):
         if module_of(frame) in RENEWED:

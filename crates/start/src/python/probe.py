@@ -50,6 +50,8 @@ class Found:
         self.reason = None
         # True if there is a temporary directory (temporary.py).
         self.temporary = False
+        # True if module-level code mentions a standard stream, which may be closed.
+        self.uses_streams = False
         self.ledger = b""
         # The names that each module imports, and the places that imports change (graph.py).
         self.requests, self.places = {}, {}
@@ -122,6 +124,14 @@ def find_safe(plan, tools, hook=None):
             found.left_out.append((packages[0] + " and other packages", reason))
             found.is_restricted = True
             continue
+        late = before.late(names, found) if only is None else None
+        if late:
+            modules, why = late
+            left_out.update(modules)
+            found.left_out.append(why)
+            found.is_restricted = True
+            plan.tell("leaving out %s: it %s" % why)
+            continue
         found.names = names
         return found
     return found
@@ -144,9 +154,15 @@ class Before:
             known = tools.load("before.py")
             files = [path for path, _ in plan.own]
             try:
-                own = known["Own"](main, plan.one.get("code"), files, plan.influences, ran or {})
+                code, names = plan.one.get("code"), plan.influences
+                own = known["Own"](main, code, files, names, plan.harmless, ran or {})
                 said = [("import", name) for name in own.imports()]
                 said += [("sets", name) for name in own.variables()]
+                said += [("effect", "\n".join(each)) for each in own.shown_effects()]
+                for kind in ("calls", "classes") if own.effects else ():
+                    late, early = own.late(kind == "classes")
+                    said += [("late " + kind, name) for name in late]
+                    said += [("early " + kind, name) for name in early]
                 return said + [("influence", own.first())] if own.influences else said
             except (OSError, RecursionError) as error:
                 return [("influence", "%s cannot be read (%s)" % (self.name, error))]
@@ -159,6 +175,38 @@ class Before:
         self.influences = [text for kind, text in said if kind == "influence"]
         if ran and not self.influences:
             self.sets = {name for kind, name in said if kind == "sets"}
+        # Code that may influence late imports: where it is, a predicate, and a package.
+        self.effects = [text.split("\n") for kind, text in said if kind == "effect"]
+        self.said = said
+
+    def late(self, names, found):
+        """Modules that the program's files import after code that may influence them, with all
+        that these import and that depend on them, and the reason; None if there are none."""
+        installed = [name for name in names if is_package(self.plan.modules[name])]
+        requests = found.requests
+        for where, what, package in self.effects:
+            kind = " classes" if package else " calls"
+            late = [name for each, name in self.said if each == "late" + kind and name in installed]
+            early = [name for each, name in self.said if each == "early" + kind]
+            mine = [
+                name
+                for name in late
+                if not package or is_within_any(reached([name], requests), package)
+            ]
+            if not mine:
+                continue
+            left_out = reached(mine, requests) - reached(early, requests)
+            more = left_out = left_out.intersection(installed)
+            while more:
+                more = {
+                    name
+                    for name in installed
+                    if name not in left_out and not left_out.isdisjoint(requests.get(name, ()))
+                }
+                left_out |= more
+            if left_out:
+                return left_out, ("what is imported after " + where, what)
+        return None
 
     def restrict(self, found, why=None):
         """The only names that may be imported, if code before the others may influence them;
@@ -171,6 +219,22 @@ class Before:
         found.reason = "%s %s before it imports" % (where, what)
         self.plan.tell("leaving out what is imported after %s: it %s" % (where, what))
         return [name for name in dict.fromkeys(self.imports) if name in self.plan.modules]
+
+
+def reached(names, requests):
+    """Modules that the import of these names imports."""
+    found, left = set(), list(names)
+    while left:
+        name = left.pop()
+        if name not in found:
+            found.add(name)
+            left += [each for each in requests.get(name, ()) if not each.startswith("=")]
+            left += [name.rpartition(".")[0]] if "." in name else []
+    return found
+
+
+def is_within_any(names, package):
+    return any(is_within(name, {package}) for name in names)
 
 
 def changed_facts(plan, tools):
@@ -220,6 +284,8 @@ def take(found, said):
             changed.add(value)
         elif kind == "temporary":
             found.temporary = True
+        elif kind == "streams":
+            found.uses_streams = True
         elif kind == "modules":
             found.modules = int(value)
         elif kind == "imports":
@@ -285,6 +351,7 @@ def run_trial(names, plan, tools, sets, is_part, say):
     tracer, watch = tools.tracer, tools.watching["Watch"](tools.tracer)
     draws, exits = tools.draws["Draws"](), tools.exits(tools.finalizers)
     asked = watch.take()
+    watch.watch_code(tools.importing)
     graph = tools.graph(plan.names_of, tools.effects, tools.importing)
     for name in names:
         if name in sys.modules:
@@ -304,6 +371,7 @@ def run_trial(names, plan, tools, sets, is_part, say):
             or not_ahead(of_this, plan, environment, sets)
             or draws.problem()
             or watch.warned()
+            or watch.shows_parent()
         )
         if why:
             return [("offender", imported), ("", why)]
@@ -319,6 +387,7 @@ def run_trial(names, plan, tools, sets, is_part, say):
     said = [("fine", "")] + told(asked)
     said += [("arguments", "")] * watch.reads_arguments()
     said += [("temporary", "")] * watch.temporary
+    said += [("streams", "")] * watch.mentions_streams
     said += [("state", state) for state in tools.chance["states"]()]
     said += [("changed", name) for name in changed]
     said.append(("modules", str(len(plan.modules.keys() & sys.modules.keys()))))

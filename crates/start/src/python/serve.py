@@ -46,6 +46,9 @@ def serve(plan, base, found, load, renew, telling):
     tools = Tools(base)
     for name in set(sys.modules) - known:
         del sys.modules[name]
+    # The program's first lines, or a module, may have set one. Sockets of this file must wait.
+    timeout = tools.socket.getdefaulttimeout()
+    tools.socket.setdefaulttimeout(None)
     state = load("state.py")
     become = load("child.py")["become"]
     learning, end = load("learn.py"), load("end.py")["End"]
@@ -90,6 +93,7 @@ def serve(plan, base, found, load, renew, telling):
             if pair is None:
                 pair = parent.make_pair()
                 if pair and pair.go_on:
+                    tools.socket.setdefaulttimeout(timeout)
                     return pair.go_on
             if pair and parent.is_taken(pair):
                 pair = None

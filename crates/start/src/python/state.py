@@ -42,6 +42,12 @@ def write(path, socket, plan, base, found):
         records.append(("prefix", found.end.where, found.end.why))
     names = ahead(base) | found.searched
     records.extend(("name", name, "") for name in sorted(names))
+    if found.uses_streams:
+        records.append(("streams", "", ""))
+    for name in sorted(names):
+        # Another directory of this name would be a part of it.
+        parts = parts_of_namespace(plan.names_of(sys.modules.get(name)))
+        records.extend(("namespace", name, part) for part in parts)
     if found.end:
         # Existing modules of the program were found by its first lines, and hide nothing.
         for directory in sys.path:
@@ -74,6 +80,13 @@ def modules_in(directory, names):
                 for inner in os.listdir(path):
                     if inner.startswith("__init__."):
                         yield os.path.join(path, inner)
+
+
+def parts_of_namespace(names):
+    """The directories of a package without `__init__`; none for other modules."""
+    if names.get("__file__") is not None:
+        return []
+    return [part for part in names.get("__path__") or () if isinstance(part, str)]
 
 
 def is_within(directory, roots):

@@ -31,7 +31,7 @@ class Plan:
         self.own = []
         self.skeletons = []
         self.absent = []
-        self.influences = set()
+        self.influences, self.harmless = set(), set()
         self.facts = []
         self.replaces = []
         self.libraries = ()
@@ -57,6 +57,8 @@ class Plan:
                 self.absent.append(name)
             elif kind == "influence":
                 self.influences.add(name)
+            elif kind == "harmless":
+                self.harmless.add(name)
             elif kind == "fact":
                 self.facts.append((name, value))
             elif kind == "replaces":
@@ -107,6 +109,8 @@ def prepare(plan, load, tracer, collector):
     # The arguments of the start that requested this parent; each child sets its own. If
     # modules read them during import, the parent only serves starts with the same ones.
     sys.argv[1:] = plan.arguments
+    if hasattr(sys, "orig_argv"):
+        sys.orig_argv += plan.arguments
     making = Making(plan, load, tracer, collector)
     making.search_first()
     found = making.probe["find_safe"](plan, making.tools)

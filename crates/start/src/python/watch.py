@@ -85,7 +85,9 @@ class Watch:
         self.all_arguments = []
         if hasattr(sys, "orig_argv"):
             self.all_arguments = sys.orig_argv = Arguments(sys.orig_argv)
-        self.warns = False
+        self.warns = self.mentions_streams = False
+        # A predicate, if a file was read that shows the parent rather than the start.
+        self.of_parent = None
         if tracer:
             sys.addaudithook(self.audit)
             if watches_warnings:
@@ -126,6 +128,29 @@ class Watch:
         warns, self.warns = self.warns, False
         return "warns the module that imports it" if warns else None
 
+    def shows_parent(self):
+        """The reason if a file was read that shows the parent: its command line has no arguments,
+        its status another umask."""
+        why, self.of_parent = self.of_parent, None
+        return why
+
+    def watch_code(self, importing):
+        """Detects module-level code that mentions a standard stream. Where a stream is closed, the
+        module may keep that there is none."""
+
+        def see(function, values):
+            if function is not exec or not mentions(values[0], STREAMS):
+                return
+            name = str(values[1].get("__name__"))
+            if name.partition(".")[0] not in HARMLESS_MENTIONS:
+                self.mentions_streams = True
+            if mentions(values[0], KEPT_BY_STREAMS):
+                self.of_parent = "inspects a standard stream when it is imported"
+
+        make, bootstrap = importing["compiled"](EXECUTES)["make"], importing["bootstrap"]
+        original = bootstrap._call_with_frames_removed
+        bootstrap._call_with_frames_removed = make(original, see)
+
     def audit(self, event, values):
         """An audit hook, called in the middle of anything, so it must not fail."""
         if event == "os.listdir" or event == "os.scandir":
@@ -139,6 +164,9 @@ class Watch:
                 self.asked.everything = self.asked.everything or path.endswith("/environ")
                 if path.endswith("/cmdline"):
                     self.arguments.was_read = True
+                    self.of_parent = "reads the command line of its process"
+                elif path.endswith("/status"):
+                    self.of_parent = "reads the status of its process"
         elif event in OBSERVES:
             self.acts = self.acts or "calls %s" % event
         elif event == "tempfile.mkdtemp":
@@ -173,6 +201,41 @@ OBSERVES = {"sys.addaudithook", "sys.settrace", "sys.setprofile"}
 
 # Creates a temporary directory, which each start creates again (temporary.py).
 MAKES_DIRECTORY = "torch.distributed.nn.jit.instantiator"
+
+
+EXECUTES = """
+def make(original, see):
+    def _call_with_frames_removed(f, *args, **kwds):
+        see(f, args)
+        return original(f, *args, **kwds)
+    return _call_with_frames_removed
+"""
+
+# Names by which module-level code uses a standard stream.
+STREAMS = {"stdin", "stdout", "stderr", "__stdin__", "__stdout__", "__stderr__"}
+
+# numpy has streams as default arguments of functions, which it calls to show itself.
+HARMLESS_MENTIONS = {"numpy"}
+
+# What a stream keeps since it was opened, so that no system call shows the question.
+KEPT_BY_STREAMS = {"seekable"}
+
+# Set in the flags of the code of functions, not in that of modules and classes.
+OF_FUNCTION = 1
+
+
+def mentions(code, names):
+    """Returns True if code that runs when a module is imported may read one of these attributes of
+    `sys`, or keep a stream in a log handler."""
+    if "sys" in code.co_names and not names.isdisjoint(code.co_names):
+        return True
+    if names is STREAMS and "StreamHandler" in code.co_names and "logging" in code.co_names:
+        return True
+    return any(
+        mentions(each, names)
+        for each in code.co_consts
+        if isinstance(each, type(code)) and not each.co_flags & OF_FUNCTION
+    )
 
 
 def module_of(frame):

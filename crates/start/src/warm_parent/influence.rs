@@ -4,6 +4,7 @@
 //! The warm parent parses the files and decides what it imports (`before.py`). If a file has
 //! changed since, the client compares only the lines that could affect this decision.
 
+use std::collections::HashSet;
 use std::fs;
 use std::path::Path;
 
@@ -11,7 +12,7 @@ use crate::identity::name;
 
 /// Names of functions and attributes that can influence imports. Environment variables are
 /// handled by name elsewhere; `load_dotenv` sets some that no file mentions.
-pub(crate) const INFLUENCES: [&str; 35] = [
+pub(crate) const INFLUENCES: [&str; 44] = [
     "simplefilter",
     "filterwarnings",
     "resetwarnings",
@@ -27,6 +28,7 @@ pub(crate) const INFLUENCES: [&str; 35] = [
     "setLogRecordFactory",
     "load_dotenv",
     "read_dotenv",
+    "read_env",
     "putenv",
     "unsetenv",
     "chdir",
@@ -48,6 +50,123 @@ pub(crate) const INFLUENCES: [&str; 35] = [
     "atexit",
     "monkey",
     "reload",
+    // Settings of the standard library and of PyTorch that modules read when they are imported.
+    "setdefaulttimeout",
+    "setcontext",
+    "setrlimit",
+    "sched_setaffinity",
+    "set_default_dtype",
+    "set_default_device",
+    "set_default_tensor_type",
+    "register_error",
+];
+
+/// Names of functions that begin like this change a setting, also if their result is used
+/// (`before.py` has the same).
+const CHANGING: [&[u8]; 8] = [
+    b"set_",
+    b"register",
+    b"install",
+    b"enable",
+    b"disable",
+    b"configure",
+    b"patch",
+    b"add_hook",
+];
+
+/// Names of functions that change no setting of a library on which a later import could depend.
+/// A call of any other function whose result is not used is assumed to change one.
+pub(crate) const HARMLESS: [&str; 84] = [
+    // They end the program, or run it.
+    "exit",
+    "_exit",
+    "abort",
+    "run",
+    "main",
+    "run_until_complete",
+    "freeze_support",
+    "fire",
+    "Fire",
+    // They wait.
+    "sleep",
+    "join",
+    "wait",
+    "result",
+    "synchronize",
+    "barrier",
+    "acquire",
+    "release",
+    // They print, log or draw.
+    "print",
+    "pprint",
+    "echo",
+    "secho",
+    "write",
+    "writelines",
+    "flush",
+    "log",
+    "debug",
+    "info",
+    "warn",
+    "warning",
+    "error",
+    "exception",
+    "critical",
+    "print_exc",
+    "print_exception",
+    "print_stack",
+    "plot",
+    "scatter",
+    "hist",
+    "bar",
+    "imshow",
+    "figure",
+    "subplot",
+    "subplots_adjust",
+    "title",
+    "xlabel",
+    "ylabel",
+    "legend",
+    "grid",
+    "tight_layout",
+    "savefig",
+    "show",
+    "close",
+    // They change files and processes.
+    "makedirs",
+    "mkdir",
+    "remove",
+    "unlink",
+    "rmdir",
+    "rmtree",
+    "rename",
+    "replace",
+    "copy",
+    "copy2",
+    "copyfile",
+    "copytree",
+    "move",
+    "open",
+    "dump",
+    "save",
+    "savez",
+    "savetxt",
+    "call",
+    "check_call",
+    "check_output",
+    "Popen",
+    "kill",
+    // They draw or seed random numbers; a module that draws some is not imported ahead.
+    "seed",
+    "manual_seed",
+    "manual_seed_all",
+    "shuffle",
+    // They compute.
+    "no_grad",
+    "inference_mode",
+    "collect",
+    "empty_cache",
+    "suppress",
 ];
 
 /// A hash of the lines of a file that imports could depend on: everything up to its last
@@ -55,14 +174,20 @@ pub(crate) const INFLUENCES: [&str; 35] = [
 pub(crate) fn skeleton(path: &Path) -> String {
     let text = fs::read(path).unwrap_or_default();
     let lines: Vec<&[u8]> = text.split(|&byte| byte == b'\n').collect();
+    let imported: HashSet<&[u8]> = lines
+        .iter()
+        .map(|line| line.trim_ascii())
+        .filter(|line| is_import(line))
+        .flat_map(words)
+        .collect();
     let last = lines
         .iter()
         .rposition(|line| is_import(line))
         .map_or(0, |at| at + 1);
     let (before, after) = lines.split_at(last);
-    let after = after
-        .iter()
-        .filter(|line| is_import(line.trim_ascii()) || may_influence(line));
+    let after = after.iter().filter(|line| {
+        is_import(line.trim_ascii()) || may_influence(line) || has_effect(line, &imported)
+    });
     let all: Vec<&[u8]> = before
         .iter()
         .chain(after)
@@ -75,9 +200,35 @@ fn is_import(line: &[u8]) -> bool {
     line.starts_with(b"import ") || line.starts_with(b"from ")
 }
 
-fn may_influence(line: &[u8]) -> bool {
+fn words(line: &[u8]) -> impl Iterator<Item = &[u8]> {
     let is_part = |byte: &u8| byte.is_ascii_alphanumeric() || *byte == b'_';
-    let mut words = line.split(|byte| !is_part(byte));
+    line.split(move |byte| !is_part(byte))
+        .filter(|word| !word.is_empty())
+}
+
+/// Returns true for lines that may begin a call for its effect, of a function that is not
+/// harmless, or give another name to something imported.
+fn has_effect(line: &[u8], imported: &HashSet<&[u8]>) -> bool {
+    let mut parts = line.split(|byte| b";:".contains(byte));
+    parts.any(|part| {
+        let first = ["async", "await", "with"].map(str::as_bytes);
+        let mut found = words(part).skip_while(|word| first.contains(word));
+        let is_imported = found.next().is_some_and(|word| imported.contains(word));
+        match part.iter().position(|&byte| byte == b'(') {
+            Some(at) => {
+                let called = words(&part[..at]).last().unwrap_or_default();
+                let is_changing =
+                    words(part).any(|word| CHANGING.iter().any(|it| word.starts_with(it)));
+                let is_harmless = HARMLESS.iter().any(|known| known.as_bytes() == called);
+                is_changing || is_imported && !is_harmless
+            }
+            None => part.contains(&b'=') && words(part).any(|word| imported.contains(word)),
+        }
+    })
+}
+
+fn may_influence(line: &[u8]) -> bool {
+    let mut words = words(line);
     let known = [
         "sys",
         "environ",
@@ -92,6 +243,10 @@ fn may_influence(line: &[u8]) -> bool {
         "run_module",
         "spec_from_file_location",
         "__del__",
+        "setattr",
+        "getattr",
+        "delattr",
+        "vars",
         // The end of the program is shortened unless one of these is mentioned.
         "get_objects",
         "get_referrers",

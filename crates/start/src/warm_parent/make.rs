@@ -15,7 +15,7 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
-use super::influence::{INFLUENCES, skeleton};
+use super::influence::{HARMLESS, INFLUENCES, skeleton};
 use super::learned::{Ahead, LIBRARIES, Learned, is_of_libraries};
 use super::list::make_room;
 use super::trial::{Outcome, Rules, Tracer};
@@ -440,6 +440,9 @@ impl Wish<'_> {
         }
         for name in INFLUENCES {
             put([b"influence", name.as_bytes(), b""]);
+        }
+        for name in HARMLESS {
+            put([b"harmless", name.as_bytes(), b""]);
         }
         for root in &ahead.roots {
             put([b"root", root, b""]);

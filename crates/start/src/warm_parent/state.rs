@@ -52,6 +52,10 @@ pub(crate) struct Parent {
     absent: HashSet<Vec<u8>>,
     /// Files with one of these names that are what was imported.
     known: HashSet<PathBuf>,
+    /// Its imports may have kept a standard stream, or that there was none.
+    uses_streams: bool,
+    /// Names of packages without `__init__` that were imported ahead.
+    namespaces: HashSet<Vec<u8>>,
     /// The line of the program before which it has stopped, and what that line does.
     prefix: Option<(String, String)>,
 }
@@ -120,6 +124,11 @@ impl Parent {
                     let pair = (name.to_vec(), value.to_vec());
                     parent.asked.environment.push(pair);
                 }
+                b"streams" => parent.uses_streams = true,
+                b"namespace" => {
+                    parent.namespaces.insert(name.to_vec());
+                    parent.known.insert(path(value));
+                }
                 b"learned" => parent.learned = Some((path(name), text(value))),
                 b"own" => parent.own.push((path(name), text(value))),
                 b"skeleton" => parent.skeletons.push((path(name), text(value))),
@@ -153,7 +162,7 @@ impl Parent {
 
     /// Returns true if it has run lines of the program, which may rely on open streams.
     pub(crate) fn needs_streams(&self) -> bool {
-        self.prefix.is_some()
+        self.prefix.is_some() || self.uses_streams
     }
 
     /// A human-readable addition to "started warm": the lines that ran ahead, or the modules
@@ -256,7 +265,12 @@ impl Parent {
                 continue;
             }
             let (path, ending) = (entry.path(), &file.as_bytes()[stem.len()..]);
-            // A directory without `__init__` does not hide an installed module.
+            // A directory without `__init__` does not hide an installed module, but it may be
+            // another part of a package that has none either.
+            let is_part = ending.is_empty() && self.namespaces.contains(stem);
+            if is_part && path.is_dir() && !self.known.contains(&path) {
+                return Err(Changed::Path(path, true).into());
+            }
             let module = match ending {
                 b"" => fs::read_dir(&path)
                     .into_iter()

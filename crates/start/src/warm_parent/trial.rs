@@ -289,6 +289,10 @@ impl<'a> Tracer<'a> {
             return After::Nothing;
         }
         let acts = match meaning {
+            // Python inspects its streams when it starts.
+            Meaning::Nothing if self.has_begun && call.reads_stream() => {
+                "reads a standard stream when it is imported".into()
+            }
             // It depends on the program that the new process executes.
             Meaning::Nothing | Meaning::Starts => return After::Nothing,
             Meaning::AsksHost => return After::Host,

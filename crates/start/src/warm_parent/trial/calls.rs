@@ -242,6 +242,19 @@ impl Call {
         }
     }
 
+    /// Returns true for reads of a standard stream. Questions about its type and position are seen in
+    /// Python (`draws.py`): the Fortran runtime and LLVM ask them, too.
+    pub(super) fn reads_stream(&self) -> bool {
+        const READS: [c_long; 5] = [
+            libc::SYS_read,
+            libc::SYS_readv,
+            libc::SYS_pread64,
+            libc::SYS_preadv,
+            libc::SYS_preadv2,
+        ];
+        self.arguments[0] <= 2 && READS.contains(&self.number)
+    }
+
     fn path(&self, directory: c_int, at: u64) -> Option<PathBuf> {
         memory::path(self.process, directory, at)
     }
