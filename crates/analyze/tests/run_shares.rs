@@ -78,7 +78,7 @@ fn a_child_counts_by_its_share_as_it_changes() {
 #[test]
 fn the_start_of_a_child_is_not_its_work() {
     let mut p = Program::new(100);
-    p.busy(0, &[(0.0, 20.0)], 220.0);
+    p.busy(0, &[(0.0, 40.0)], 220.0);
     let mut child = Program::new(101);
     (child.process.parent, child.process.main) = (100, Some(ns(90.0)));
     child.process.program = "/usr/bin/tool".to_owned();
