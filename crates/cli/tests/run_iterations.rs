@@ -59,12 +59,17 @@ fn lines_have_the_times_of_the_program_on_a_busy_machine() {
         .collect();
     let script = "
 import time
+times = []
 for i in range(41):
+    before = time.monotonic()
     print('begin', flush=True)
-    began = time.perf_counter()
-    while time.perf_counter() < began + 0.004: pass
-    print('end', time.perf_counter() - began, flush=True)
+    began = time.monotonic()
+    while time.monotonic() < began + 0.004: pass
+    ended = time.monotonic()
+    print('end', flush=True)
+    times.append((ended - began, time.monotonic() - before))
     time.sleep(0.01)
+for time in times: print('own', *time)
 ";
     let directory = Directory::new();
     let said = run(preheat()
@@ -78,15 +83,26 @@ for i in range(41):
     }
     let text = fs::read_to_string(directory.join("run.json")).expect("it is written");
     let report: RunReport = serde_json::from_str(&text).expect("it is a report");
-    let printed = said.out.lines().filter_map(|line| line.strip_prefix("end "));
-    let mut own: Vec<f64> = printed.map(|time| time.parse().expect("a time")).collect();
-    let mut lines = report.starts[0].iterations.clone();
+    let lines = &report.starts[0].iterations;
+    let own = said
+        .out
+        .lines()
+        .filter_map(|line| line.strip_prefix("own "));
+    let own = own.map(|times| times.split_once(' ').expect("two times"));
+    let own: Vec<(f64, f64)> = own
+        .map(|(least, most)| {
+            (
+                least.parse().expect("a time"),
+                most.parse().expect("a time"),
+            )
+        })
+        .collect();
     assert_eq!((own.len(), lines.len()), (41, 41), "{}", said.err);
-    for times in [&mut own, &mut lines] {
-        times.sort_by(f64::total_cmp);
-    }
-    // The process may wait for a processor between a line and its own reading.
-    assert!((lines[20] / own[20] - 1.0).abs() < 0.2, "{lines:?}, {own:?}");
+    // A line is read while the program writes it, or at once after that.
+    let right =
+        |(time, (least, most)): &(&f64, &(f64, f64))| *least * 0.9 < **time && **time < *most * 1.1;
+    let right = lines.iter().zip(&own).filter(right).count();
+    assert!(right > 30, "{right}: {lines:?}, {own:?}");
 }
 
 #[test]
@@ -342,12 +358,12 @@ o = torch.optim.SGD([w], lr=0.1)
         let timed = format!(
             "for _ in range(20):\n    t = time.time()\n    {work}\n    print(time.time() - t)\n"
         );
-        let report = recorded(&python, &timed, &["--starts", "3"]);
+        let report = recorded(&python, &script(&timed), &["--starts", "3"]);
         assert!(report.compares_first() && report.first.is_some());
         // Between a step and the end of its region, the process may wait for a processor.
-        let firsts = report.starts[1..].iter().map(|start| start.iterations[0]);
-        let regions = report.regions[0].firsts.iter().flatten();
-        let shares = firsts.zip(regions).map(|(first, region)| first / region);
+        let firsts = report.starts.iter().map(|start| start.iterations[0]);
+        let shares = (firsts.zip(&report.regions[0].firsts))
+            .filter_map(|(first, region)| Some(first / (*region)?));
         let largest = shares.fold(0.0, f64::max);
         assert!(0.95 < largest && largest < 1.001, "{report:?}");
         // A closure does all work within the step.
