@@ -5,6 +5,12 @@
     npm install prettier && javac Words.java
     PATH=$PWD/venv/bin:$PATH python audit.py preheat [NAME...] > table.md
 
+The third audit, `python audit.py preheat third`, needs other packages:
+
+    venv/bin/pip install catboost gensim optuna pulp flax optax keras tokenizers torch
+    apt install octave ruby perl golang-go php-cli ffmpeg python3-opencv
+    CGO_ENABLED=0 go build primes.go
+
 Each program is recorded twice. In the first run its own timers are compared with the first and
 the steady iteration. In the second it runs behind `/usr/bin/time -v`, Python with `-X importtime`,
 and prints the time of its first result: for the imports, the time to first and the peak memory.
@@ -27,6 +33,20 @@ PROGRAMS = {name: (["python", name + ".py"], []) for name in PYTHON}
 PROGRAMS["model.R"] = (["Rscript", "model.R"], ["--iterations", "lines:^begin=>^fit"])
 PROGRAMS["Words.java"] = (["java", "-cp", ".", "Words"], ["--iterations", "lines:^begin=>^count"])
 PROGRAMS["prettier"] = (["node", "prettier_format.mjs"], ["--iterations", "lines:^begin=>^format"])
+
+THIRD = [
+    "catboost_fit", "gensim_words", "optuna_study", "pulp_solve", "flax_train", "keras_jax",
+    "tokenizers_train", "ddp_gloo",
+]
+PROGRAMS |= {name: (["python", name + ".py"], []) for name in THIRD}
+PROGRAMS["opencv_frames"] = (["/usr/bin/python3", "opencv_frames.py"], [])
+for command, step in [
+    (["octave-cli", "fit.m"], "fit"), (["ruby", "parse.rb"], "parse"), (["perl", "words.pl"], "count"),
+    (["php", "index.php"], "page"), (["./primes"], "sieve"),
+]:
+    PROGRAMS[command[-1].removeprefix("./")] = (command, ["--iterations", f"lines:^begin=>^{step}"])
+PROGRAMS["transcode.sh"] = (["./transcode.sh"], ["--iterations", "lines:^clip"])
+SECOND = list(PROGRAMS)[: len(PROGRAMS) - len(THIRD) - 7]
 
 IMPORTS = ("Python imports", "bytecode compilation", "library loading")
 
@@ -82,7 +102,8 @@ def audit(preheat, name):
     if command[0] == "python":
         tables = re.split(r"import time: self \[us\].*\n", errors)[2:]
         sums = [sum(map(int, re.findall(r"import time:\s+(\d+) \|", table))) for table in tables]
-        imports = mean([total / 1e6 for total in sums])
+        # Several processes print tables that cannot be told apart.
+        imports = mean([total / 1e6 for total in sums]) if len(sums) == 3 else None
     found = {cause["cause"]: cause["seconds"] for cause in second["causes"]}
     return {
         "first": (first, estimate(report["first"])),

@@ -128,7 +128,8 @@ fn an_optional_import_is_avoidable() {
     recording.manifest.optional_imports = vec!["torch._dynamo".to_owned()];
     let report = analyze(&recording).report;
     let avoidable = remedy(&report, "avoidable-imports").unwrap();
-    close(avoidable.saving * 1e3, 200.0);
+    // Without recording, an import takes 92 % of that.
+    close(avoidable.saving * 1e3, 184.0);
     assert_eq!(avoidable.title, "Avoid importing torch._dynamo");
     assert!(
         avoidable

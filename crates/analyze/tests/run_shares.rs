@@ -76,6 +76,22 @@ fn a_child_counts_by_its_share_as_it_changes() {
 }
 
 #[test]
+fn the_start_of_a_child_is_not_its_work() {
+    let mut p = Program::new(100);
+    p.busy(0, &[(0.0, 40.0)], 220.0);
+    let mut child = Program::new(101);
+    (child.process.parent, child.process.main) = (100, Some(ns(90.0)));
+    child.process.program = "/usr/bin/tool".to_owned();
+    child.busy(0, &[(40.0, 200.0)], 200.0);
+    let others = vec![child.started(40.0, 70.0, 200.0)];
+    let report = findings("auto", p.beside(others, 220.0)).report;
+    // The program itself was loaded in 2 ms, and its libraries initialized in 1 ms.
+    close(of(&report, Cause::ProcessStart), 2.0 + 30.0);
+    close(of(&report, Cause::LibraryLoading), 1.0 + 20.0);
+    close(item(&report, Cause::OwnCpu, "tool"), 110.0);
+}
+
+#[test]
 fn a_child_known_only_from_samples_counts() {
     let mut p = Program::new(100);
     p.busy(0, &[(0.0, 50.0)], 200.0);

@@ -87,13 +87,24 @@ pub(crate) fn install() -> Result<Installed, LaunchError> {
 const SYSTEM_CACHE: &str = "/var/cache";
 
 /// Installs the recorder for root, readable by all users: programs started by root may
-/// switch to another user, whose loader would complain about an unreadable library. Not if
-/// `XDG_CACHE_HOME` is set.
+/// switch to another user, whose loader would complain about an unreadable library. In
+/// `XDG_CACHE_HOME`, if all users can reach that directory.
 fn for_all_users() -> Option<Installed> {
-    if preheat_host::user() != 0 || std::env::var_os("XDG_CACHE_HOME").is_some() {
+    if preheat_host::user() != 0 {
         return None;
     }
-    in_cache(Path::new(SYSTEM_CACHE), Readers::All).ok()
+    let cache = std::env::var_os("XDG_CACHE_HOME").map(PathBuf::from);
+    let cache = match cache.filter(|cache| cache.is_absolute()) {
+        Some(cache) if is_reachable(&cache) => cache,
+        _ => SYSTEM_CACHE.into(),
+    };
+    in_cache(&cache, Readers::All).ok()
+}
+
+/// Returns whether all users may enter a directory and those above it, as far as they exist.
+fn is_reachable(directory: &Path) -> bool {
+    let closed = |path: &Path| fs::metadata(path).is_ok_and(|is| is.mode() & 0o001 == 0);
+    !directory.ancestors().any(closed)
 }
 
 /// The recorder's library as `LD_PRELOAD` names it, for programs that outlive this process.

@@ -4,7 +4,8 @@
 //! A terminal stays a terminal for the command, and a pipe a pipe. If both streams are the
 //! same file, the command gets one for both, so that the order of its output is kept. Bytes
 //! are forwarded unchanged as they arrive; each line is matched, and the times of matching
-//! lines are recorded. When the reader of preheat's output goes away, the command gets the
+//! lines are recorded. On a busy machine they must not be those at which preheat gets a
+//! processor, so the thread that reads runs before others where that is permitted. When the reader of preheat's output goes away, the command gets the
 //! same error as without preheat.
 
 use std::fs::File;
@@ -13,7 +14,7 @@ use std::os::fd::{AsRawFd, OwnedFd, RawFd};
 use std::process::Stdio;
 use std::thread::JoinHandle;
 
-use crate::samples::Samples;
+use crate::samples::{Samples, waited_for_processor};
 use crate::{inherited, signals};
 use preheat_host::clock;
 
@@ -192,25 +193,79 @@ struct Passed {
 }
 
 fn relay(mut streams: Vec<Passed>, wait: &PipeReader, samples: Option<&Samples>) {
+    let prompt = run_promptly();
     let mut buffer = vec![0; 64 << 10];
+    let mut lines = Lines::default();
     while streams.iter().any(|stream| stream.from.is_some()) {
+        let waited = if prompt { 0 } else { waited_for_processor() };
         let (readable, ended) = poll(&streams, wait.as_raw_fd());
         if ended && !readable.contains(&true) {
             break;
         }
+        // Between the arrival of the bytes and now, the thread may have waited.
+        let late = match prompt {
+            true => 0,
+            false => waited_for_processor().saturating_sub(waited),
+        };
         for (stream, _) in streams.iter_mut().zip(readable).filter(|(_, is)| *is) {
-            let Some(matched) = stream.pass(&mut buffer, ended) else {
+            let Some((time, matched)) = stream.pass(&mut buffer, ended) else {
                 // With our end closed, the command gets an error when it writes.
                 stream.from = None;
                 continue;
             };
-            let (time, matched) = matched;
-            note(samples, time, &matched);
+            lines.add(time.saturating_sub(late), matched);
         }
+        lines.write(samples, false);
     }
     signals::forget_terminal();
     for stream in &mut streams {
-        note(samples, clock::now(), &stream.matcher.end());
+        lines.add(clock::now(), stream.matcher.end());
+    }
+    lines.write(samples, true);
+}
+
+/// Lets this thread run before others as soon as there is output. Returns whether that is
+/// permitted.
+fn run_promptly() -> bool {
+    let priority: libc::c_int = 1;
+    let policy = libc::SCHED_FIFO | libc::SCHED_RESET_ON_FORK;
+    // SAFETY: the kernel reads one number; 0 is the calling thread.
+    unsafe { libc::syscall(libc::SYS_sched_setscheduler, 0, policy, &raw const priority) == 0 }
+}
+
+/// Matching lines that are not in the file yet.
+#[derive(Default)]
+struct Lines(Vec<(u64, Matched)>);
+
+impl Lines {
+    /// Adds lines in order: times never decrease.
+    fn add(&mut self, time: u64, matched: Vec<Matched>) {
+        let time = self.0.last().map_or(time, |(last, _)| time.max(*last));
+        (self.0).extend(matched.into_iter().map(|matched| (time, matched)));
+    }
+
+    /// Writes the lines to the file; unless it must, not while the file is in use: further
+    /// output may arrive meanwhile.
+    fn write(&mut self, samples: Option<&Samples>, must: bool) {
+        let Some(samples) = samples else {
+            self.0.clear();
+            return;
+        };
+        if self.0.is_empty() {
+            return;
+        }
+        let writer = match must {
+            true => Some(samples.lock()),
+            false => samples.try_lock(),
+        };
+        let Some(mut writer) = writer else { return };
+        for (time, matched) in self.0.drain(..) {
+            match matched {
+                Matched::Begin => writer.line_begin(time),
+                Matched::End => writer.line(time),
+            }
+        }
+        writer.flush();
     }
 }
 
@@ -239,19 +294,6 @@ impl Passed {
             return None;
         }
         Some((time, self.matcher.feed(bytes)))
-    }
-}
-
-fn note(samples: Option<&Samples>, time: u64, matched: &[Matched]) {
-    if let (Some(samples), false) = (samples, matched.is_empty()) {
-        let mut writer = samples.lock();
-        for matched in matched {
-            match matched {
-                Matched::Begin => writer.line_begin(time),
-                Matched::End => writer.line(time),
-            }
-        }
-        writer.flush();
     }
 }
 

@@ -9,7 +9,7 @@
 use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError, TryLockError};
 use std::thread::JoinHandle;
 use std::time::Duration;
 
@@ -22,6 +22,7 @@ mod tree;
 mod unrecorded;
 
 pub(crate) use file::Writer;
+pub(crate) use proc::waited_for_processor;
 use tree::Tree;
 
 /// The launcher's process file, with samples and matching lines.
@@ -38,6 +39,15 @@ impl Samples {
     /// Locks the file for writing.
     pub(crate) fn lock(&self) -> MutexGuard<'_, Writer> {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Locks the file, unless it is in use.
+    pub(crate) fn try_lock(&self) -> Option<MutexGuard<'_, Writer>> {
+        match self.0.try_lock() {
+            Ok(writer) => Some(writer),
+            Err(TryLockError::Poisoned(poisoned)) => Some(poisoned.into_inner()),
+            Err(TryLockError::WouldBlock) => None,
+        }
     }
 }
 

@@ -307,7 +307,7 @@ impl<'a> Series<'a> {
         }
         let left = Left::in_directory(directory, ended.pid);
         let unrecorded = match (left, &self.program.unrecorded) {
-            (Left::Nothing, Some(why)) => Some(format!("{why}; its CPU time is only sampled from outside")),
+            (Left::Nothing, Some(why)) => Some(format!("{why}; its CPU time is only sampled from outside.")),
             (Left::Nothing, None) if ended.exit_code != 0 => Some(format!(
                 "The program ended with exit code {} before preheat could record it; see its message above.",
                 ended.exit_code

@@ -4,7 +4,8 @@
 //! sources: the import statements that run when a module is loaded.
 
 use std::collections::{BTreeSet, HashMap, HashSet, VecDeque};
-use std::fs;
+use std::fs::{self, File};
+use std::io::Read;
 
 use preheat_model::run::trace::{Process, What};
 
@@ -75,7 +76,7 @@ pub(crate) fn others(process: &Process, optional: &BTreeSet<String>, own: &[Stri
 }
 
 /// Optional imports of packages that cannot be uninstalled: another loaded module cannot do without
-/// some part of the package. That module may belong to an optional import itself, which a report
+/// some part of the package, or may not, if it is compiled. That module may belong to an optional import itself, which a report
 /// does not mention if it is short.
 fn needed_packages(
     process: &Process,
@@ -83,7 +84,13 @@ fn needed_packages(
     files: &HashMap<String, &str>,
 ) -> BTreeSet<String> {
     let packages: BTreeSet<&str> = optional.iter().map(|name| top(name)).collect();
-    let mut needed_by: HashMap<&str, Vec<&str>> = HashMap::new();
+    let mut needed_by: HashMap<&str, Vec<String>> = HashMap::new();
+    for (module, file) in extensions(process) {
+        let packages = packages.iter().filter(|package| **package != top(&module));
+        for package in names_in(file, &packages.copied().collect::<Vec<_>>()) {
+            needed_by.entry(package).or_default().push(module.clone());
+        }
+    }
     for import in process.imports.iter().filter(|import| !import.failed) {
         let name = import.name.as_str();
         let Some((file, source)) = files
@@ -100,7 +107,7 @@ fn needed_packages(
                 if let Some(package) = package
                     && !is_optional(&source, statement.line)
                 {
-                    needed_by.entry(package).or_default().push(name);
+                    needed_by.entry(package).or_default().push(name.to_owned());
                 }
             }
         }
@@ -109,9 +116,53 @@ fn needed_packages(
         let only = BTreeSet::from([(*name).clone()]);
         let own = within(process, &only);
         let mut others = needed_by.get(top(name)).into_iter().flatten();
-        others.any(|module| !own.contains(module))
+        others.any(|module| !own.contains(module.as_str()))
     };
     optional.iter().filter(is_needed).cloned().collect()
+}
+
+/// The installed extension modules, with their files.
+fn extensions(process: &Process) -> impl Iterator<Item = (String, &str)> {
+    process.files.iter().filter_map(|file| {
+        let path = installed_as(file).filter(|path| path.ends_with(".so"))?;
+        let (directory, name) = path.rsplit_once('/').unwrap_or(("", path));
+        let name = name.split('.').next().unwrap_or(name);
+        let module = format!("{directory}/{name}").replace('/', ".");
+        Some((module.trim_start_matches('.').to_owned(), file.as_str()))
+    })
+}
+
+/// The names that a file contains as whole texts. Compiled code names the modules that it
+/// imports like this; whether it could do without them is not known.
+fn names_in<'a>(file: &str, names: &[&'a str]) -> Vec<&'a str> {
+    const PIECE: usize = 1 << 20;
+    let texts: Vec<Vec<u8>> = (names.iter())
+        .map(|name| [b"\0", name.as_bytes(), b"\0"].concat())
+        .collect();
+    let longest = texts.iter().map(Vec::len).max().unwrap_or(0);
+    let Ok(mut file) = File::open(file) else {
+        return Vec::new();
+    };
+    let mut found = vec![false; names.len()];
+    let mut buffer = vec![0; longest + PIECE];
+    // The end of a piece is searched again with the next one.
+    let mut kept = 0;
+    while found.contains(&false) {
+        let Some(length) = file.read(&mut buffer[kept..]).ok().filter(|read| *read > 0) else {
+            break;
+        };
+        let bytes = &buffer[..kept + length];
+        for (text, found) in texts.iter().zip(&mut found) {
+            let is_text = |part: &[u8]| part[1] == text[1] && part == text;
+            *found = *found || bytes.windows(text.len()).any(is_text);
+        }
+        let rest = bytes.len() - bytes.len().min(longest);
+        let end = bytes.len();
+        kept = end - rest;
+        buffer.copy_within(rest..end, 0);
+    }
+    let found = names.iter().zip(found).filter(|(_, found)| *found);
+    found.map(|(name, _)| *name).collect()
 }
 
 /// The package to which the relative imports of a module refer.
@@ -277,6 +328,30 @@ mod tests {
         assert_eq!(others(&process, &both, &[]).required, part);
         let whole = names(&["library", "package.part"]);
         assert_eq!(others(&process, &whole, &[]).required, part);
+        fs::remove_dir_all(&directory).expect("it is removed");
+    }
+
+    #[test]
+    fn packages_that_compiled_modules_import_are_required() {
+        let directory = directory("compiled");
+        let guarded = "try:\n    import frames\nexcept ImportError:\n    pass\n";
+        let modules = [("library", guarded, 0, 50), ("frames", "", 10, 40)];
+        let mut process = process(&directory, &modules);
+        let optional = BTreeSet::from(["frames".to_owned()]);
+        // A text at the border of two pieces, and one that is part of another.
+        for (name, text, is_required) in [
+            ("fast", &b"\0frames\0"[..], true),
+            ("other", b"\0dataframes\0", false),
+        ] {
+            let file = directory.join(format!("site-packages/library/{name}.abi3.so"));
+            fs::create_dir_all(file.parent().expect("it has one")).expect("it is created");
+            let bytes = [&vec![b'x'; (1 << 20) + 4], text, &[b'x'; 99]].concat();
+            fs::write(&file, bytes).expect("it is written");
+            process.files.push(file.to_string_lossy().into_owned());
+            let found = others(&process, &optional, &[]);
+            assert_eq!(found.required.contains("frames"), is_required, "{name}");
+            process.files.pop();
+        }
         fs::remove_dir_all(&directory).expect("it is removed");
     }
 }

@@ -69,7 +69,7 @@ fn a_static_program_runs_unrecorded_and_its_children_are_recorded() {
     let why = scratch.manifest().starts[0].unrecorded.clone();
     let why = why.expect("there is a reason");
     assert!(why.contains("statically linked"), "{why}");
-    assert!(why.ends_with("is only sampled from outside"), "{why}");
+    assert!(why.ends_with("is only sampled from outside."), "{why}");
 
     let scratch = Scratch::new();
     let source = "#include <stdlib.h>\nint main(void) { return system(\"exit 0\"); }";

@@ -80,12 +80,15 @@ pub(crate) fn main_begins() {
     });
 }
 
-/// Returns whether an executable is a system tool.
+/// Returns whether an executable is a system tool, or part of a package: the solvers of an
+/// optimization library read their clocks thousands of times.
 fn is_installed(path: &[u8]) -> bool {
+    const PACKAGES: [&[u8]; 3] = [b"/site-packages/", b"/dist-packages/", b"/node_modules/"];
+    let within = |directory: &[u8]| path.windows(directory.len()).any(|part| part == directory);
     const SYSTEM: [&[u8]; 5] = [b"/usr/", b"/bin/", b"/sbin/", b"/lib/", b"/snap/"];
     const OWN: [&[u8]; 2] = [b"/usr/local/", b"/usr/src/"];
     let under = |roots: &[&[u8]]| roots.iter().any(|root| path.starts_with(root));
-    under(&SYSTEM) && !under(&OWN)
+    (under(&SYSTEM) && !under(&OWN)) || PACKAGES.into_iter().any(within)
 }
 
 /// Returns true if this process has code whose readings are recorded here.
@@ -406,6 +409,9 @@ mod tests {
     fn system_tools_are_not_user_programs() {
         assert!(is_installed(b"/usr/bin/bash"));
         assert!(is_installed(b"/bin/sh"));
+        assert!(is_installed(
+            b"/home/me/.venv/lib/python3.12/site-packages/pulp/solverdir/cbc/linux/i64/cbc"
+        ));
         assert!(!is_installed(b"/usr/local/bin/infer"));
         assert!(!is_installed(b"/home/me/infer"));
     }

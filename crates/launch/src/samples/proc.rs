@@ -37,6 +37,13 @@ pub(super) fn schedstat(text: &str) -> Option<(u64, u64)> {
     Some((fields.next()?.parse().ok()?, fields.next()?.parse().ok()?))
 }
 
+/// The nanoseconds for which this thread has waited for a processor; 0 if the kernel does
+/// not count them.
+pub(crate) fn waited_for_processor() -> u64 {
+    let own = fs::read_to_string("/proc/thread-self/schedstat").unwrap_or_default();
+    schedstat(&own).map_or(0, |(_, waited)| waited)
+}
+
 /// Returns whether this kernel maintains `schedstat`; otherwise it reads "0 0 0".
 pub(super) fn schedstat_counts() -> bool {
     let own = fs::read_to_string("/proc/thread-self/schedstat").unwrap_or_default();

@@ -4,7 +4,7 @@ mod bytecode;
 mod compiling;
 mod functions;
 mod imports;
-mod names;
+pub(super) mod names;
 mod steady;
 
 pub(super) use bytecode::{Reasons, reasons};

@@ -2,16 +2,39 @@
 //! `at::native::vectorized_elementwise_kernel`.
 //!
 //! Template arguments and parameters are dropped: with them a name of PyTorch fills a page.
-//! Names that cannot be parsed stay unchanged.
+//! Of names that cannot be parsed, the namespaces and the function are read; anything else
+//! stays unchanged.
 
 use cpp_demangle::{DemangleOptions, Symbol};
 
-/// The readable name of a kernel.
+/// The readable name of a kernel or function.
 pub(in crate::run) fn kernel(raw: &str) -> String {
-    match demangled(raw) {
+    match demangled(raw).or_else(|| qualified(raw)) {
         Some(name) => name,
         None => raw.to_owned(),
     }
+}
+
+/// The readable name of a thread, which may be `function (library)`.
+pub(in crate::run) fn thread(name: &str) -> String {
+    match name.split_once(' ') {
+        Some((function, of)) => format!("{} {of}", kernel(function)),
+        None => kernel(name),
+    }
+}
+
+/// The namespaces, classes and function at the beginning of a nested name. Demanglers fail
+/// on some template arguments that follow.
+fn qualified(raw: &str) -> Option<String> {
+    let mut rest = raw.strip_prefix("_ZN")?.trim_start_matches(['r', 'V', 'K']);
+    let mut parts = Vec::new();
+    while rest.starts_with(|c: char| c.is_ascii_digit()) {
+        let name = rest.trim_start_matches(|c: char| c.is_ascii_digit());
+        let length: usize = rest[..rest.len() - name.len()].parse().ok()?;
+        parts.push(name.get(..length)?);
+        rest = &name[length..];
+    }
+    (parts.len() > 1).then(|| parts.join("::"))
 }
 
 fn demangled(raw: &str) -> Option<String> {
@@ -79,6 +102,11 @@ mod tests {
             ("_Z", "_Z"),
             ("_Z999x", "_Z999x"),
             ("_ZN3fooI", "_ZN3fooI"),
+            (
+                "_ZN3tbb6detail2r115task_dispatcher21receive_or_steal_taskILb0ENS1_23outermost_worker_waiterEEEPNS0_2d14taskERNS1_11thread_dataERNS1_18execution_data_extERT0_RNS1_20context_guard_helperIXT_EEElbb",
+                "tbb::detail::r1::task_dispatcher::receive_or_steal_task",
+            ),
+            ("_ZN3foo99bar", "_ZN3foo99bar"),
             ("_ZN1altIiEEbRKS_S1_", "a::operator<"),
             ("_ZN1alsIiEEbRKS_S1_", "a::operator<<"),
             ("_ZNK1aptEv", "a::operator->"),
@@ -87,5 +115,7 @@ mod tests {
         ] {
             assert_eq!(kernel(raw), name, "{raw}");
         }
+        assert_eq!(thread("_ZN1a1bEv (lib.so)"), "a::b (lib.so)");
+        assert_eq!(thread("pool 1 of (x)"), "pool 1 of (x)");
     }
 }

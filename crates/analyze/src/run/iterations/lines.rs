@@ -28,7 +28,7 @@ pub(in crate::run) fn together(lines: &[u64]) -> usize {
 /// of later ones. If there are lines that begin iterations, each iteration begins with its
 /// last such line.
 pub(super) fn find(start: &Seen) -> Option<Found> {
-    let (process, thread) = busiest(start.trace).unwrap_or((usize::MAX, 0));
+    let (process, thread) = iterating(start.trace, &start.trace.lines).unwrap_or((usize::MAX, 0));
     let timed = as_timed(start, process);
     let repeated = repeated(start, process, timed.as_ref().unwrap_or(&start.trace.lines));
     let lines = &timed.unwrap_or_else(|| spread(&start.trace.lines, start.trace.end));
@@ -378,10 +378,29 @@ const FOLLOWED: f64 = 0.2;
 
 /// The process to follow if there are no iterations, and its first active thread.
 pub(in crate::run) fn busiest(trace: &StartTrace) -> Option<(usize, usize)> {
+    busiest_of(trace, |_| true)
+}
+
+/// The process that iterates: the busiest that runs from the first line to later ones. A
+/// script may start others in each iteration.
+fn iterating(trace: &StartTrace, lines: &[u64]) -> Option<(usize, usize)> {
+    let runs = |process: &Process| match lines {
+        // The last line may be read after the end of the process.
+        [first, .., _] if lines.len() > 2 => {
+            process.made <= *first && lines[lines.len() / 2] <= process.ended
+        }
+        _ => true,
+    };
+    busiest_of(trace, runs)
+}
+
+/// The busiest of the processes with a property, and of the command itself.
+fn busiest_of(trace: &StartTrace, is_meant: impl Fn(&Process) -> bool) -> Option<(usize, usize)> {
     let root = root(trace);
     // Compilers and other tools are subprocesses of the program, not the program itself.
+    let is_meant = |process: &Process| is_meant(process) && !is_compiler(process);
     let own: Vec<usize> = (0..trace.processes.len())
-        .filter(|at| Some(*at) == root || !is_compiler(&trace.processes[*at]))
+        .filter(|at| Some(*at) == root || is_meant(&trace.processes[*at]))
         .collect();
     let first_of = |work: fn(&Process) -> u64| {
         let most = own.iter().map(|at| work(&trace.processes[*at])).max()?;
@@ -416,7 +435,49 @@ fn spans(process: &Process) -> u64 {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::run::trace::ThreadSample;
     use preheat_model::run::StackSample;
+
+    #[test]
+    fn a_script_iterates_and_not_the_programs_that_it_starts() {
+        let process = |pid: u32, made: u64, ended: u64, cpu: u64| Process {
+            pid,
+            made,
+            began: made,
+            ended,
+            threads: vec![Thread {
+                id: pid,
+                samples: [0, cpu]
+                    .map(|cpu| ThreadSample {
+                        cpu,
+                        ..ThreadSample::default()
+                    })
+                    .to_vec(),
+                ..Thread::default()
+            }],
+            ..Process::default()
+        };
+        let trace = StartTrace {
+            end: 100,
+            pid: 1,
+            processes: vec![
+                process(1, 0, 100, 1),
+                process(2, 5, 20, 900),
+                process(3, 30, 50, 900),
+                process(4, 5, 100, 500),
+            ],
+            ..StartTrace::default()
+        };
+        let found = |lines: &[u64]| iterating(&trace, lines).map(|(process, _)| process);
+        assert_eq!(found(&[25, 55, 80, 90]), Some(3));
+        assert_eq!(found(&[25]), Some(1));
+        let mut alone = trace.clone();
+        alone.processes.pop();
+        assert_eq!(
+            iterating(&alone, &[25, 55, 80]).map(|found| found.0),
+            Some(0)
+        );
+    }
 
     #[test]
     fn lines_read_together_get_distinct_times() {

@@ -4,6 +4,7 @@ use super::super::torch_compile;
 use super::super::trace::{Process, StartTrace};
 use super::super::{Cause, Compiler, Origin};
 use super::catalogue::{Catalogue, ItemId, Label};
+use super::phases::starting;
 use super::sampled::{ByThread, Cursor};
 use super::samples::{Load, NOT_BUSY, Samples};
 
@@ -133,10 +134,13 @@ pub(super) struct Child<'a> {
     threads: Vec<Samples<'a>>,
     /// The sampled stacks of its threads.
     stacks: Vec<Cursor<'a>>,
+    /// The item of its work, and the cause.
     pub item: ItemId,
     /// Its item while torch.compile waits for it.
     pub for_torch_compile: ItemId,
     pub cause: Cause,
+    /// Its item and cause after its own start.
+    work: (ItemId, Cause),
     /// The load of its busiest thread; a compiler is always busy.
     pub load: Load,
 }
@@ -174,7 +178,7 @@ impl<'a> Children<'a> {
         let next = self.future.last();
         let mut until = next.map_or(u64::MAX, |process| process.made);
         for child in &mut self.present {
-            let end = child.update(now).max(now.saturating_add(apart));
+            let end = child.update(now, catalogue).max(now.saturating_add(apart));
             until = until.min(end);
         }
         // Compilers first, then the busiest.
@@ -208,6 +212,10 @@ impl<'a> Child<'a> {
             name => catalogue.named(name),
         };
         let for_torch_compile = format!("{}: {}", torch_compile::COMPILE, described(process));
+        let cause = match compiler || worker {
+            true => Cause::KernelCompilation,
+            false => Cause::OwnCpu,
+        };
         Child {
             process,
             compiler,
@@ -219,17 +227,14 @@ impl<'a> Child<'a> {
                 .map(|thread| stacks.cursor(process.pid, thread.id))
                 .collect(),
             item,
-            cause: if compiler || worker {
-                Cause::KernelCompilation
-            } else {
-                Cause::OwnCpu
-            },
+            cause,
+            work: (item, cause),
             load: Load::default(),
         }
     }
 
     /// Updates its load to `now`, and returns until when it is valid.
-    fn update(&mut self, now: u64) -> u64 {
+    fn update(&mut self, now: u64, catalogue: &mut Catalogue) -> u64 {
         if self.compiler {
             self.load = Load {
                 cpu: 1.0,
@@ -238,6 +243,13 @@ impl<'a> Child<'a> {
             return self.process.ended;
         }
         let mut until = self.process.ended;
+        (self.item, self.cause) = self.work;
+        if self.cause == Cause::OwnCpu
+            && let Some((cause, name, ends)) = starting(self.process, now)
+        {
+            (self.item, self.cause) = (catalogue.named(name), cause);
+            until = until.min(ends);
+        }
         self.load = Load::default();
         for thread in &mut self.threads {
             let stretch = thread.at(now);

@@ -1,6 +1,7 @@
 //! Display names of the threads and processes on a path.
 
 use super::super::Origin;
+use super::super::items::names as readable;
 use super::super::trace::{Process, Thread};
 use super::catalogue::Label;
 use super::children;
@@ -10,7 +11,7 @@ pub(in crate::run) fn thread_name(pid: u32, thread: &Thread) -> String {
     match thread.name.as_str() {
         _ if thread.id == pid => "main thread".to_owned(),
         "" => format!("thread {}", thread.id),
-        name => name.to_owned(),
+        name => readable::thread(name),
     }
 }
 
@@ -81,7 +82,7 @@ fn is_main(process: &Process, thread: &Thread) -> bool {
 fn a_thread(thread: &Thread) -> String {
     match thread.name.as_str() {
         "" => format!("thread {}", thread.id),
-        name => format!("thread {name}"),
+        name => format!("thread {}", readable::thread(name)),
     }
 }
 

@@ -13,6 +13,9 @@ use crate::units;
 const WORTH_AVOIDING: f64 = 0.1;
 /// And at least this many seconds.
 const LEAST: f64 = 0.1;
+/// The share of a recorded import that a plain one takes: see the calibration in
+/// docs/results/README.md.
+const PLAIN: f64 = 0.92;
 /// The number of imports to name.
 const NAMED: usize = 3;
 
@@ -48,8 +51,9 @@ pub(super) fn avoidable(case: &Case) -> Option<Suggestion> {
         let parent = tree.parents[index].map(|parent| parent as usize);
         of[index] = parent.and_then(|parent| of[parent]);
         let (begin, end) = tree.spans[index];
-        let time = end.min(until).saturating_sub(begin) as f64 * 1e-9 * case.scale;
-        let cpu = import.usage.cpu as f64 * 1e-9 * case.scale;
+        let seconds = |nanoseconds: u64| nanoseconds as f64 * 1e-9 * case.scale * PLAIN;
+        let time = seconds(end.min(until).saturating_sub(begin));
+        let cpu = seconds(import.usage.cpu);
         match of[index] {
             None if is_avoidable(import, optional) => {
                 of[index] = Some(found.len());

@@ -1,5 +1,6 @@
 //! The location of a clock reading: frames of the program's own code.
 
+use super::super::items::kernel;
 use super::Timers;
 use preheat_model::run::Address;
 
@@ -148,7 +149,7 @@ fn lines_of(address: u64, program: &str, timers: &Timers) -> Vec<Frame> {
             line: 0,
             function: match known.map_or("", |known| &known.function) {
                 "" => format!("{address:#x}"),
-                function => format!("{function}@{address:#x}"),
+                function => format!("{}@{address:#x}", kernel(function)),
             },
         }],
     }
