@@ -122,6 +122,22 @@ fn compilations_are_counted_and_meaningful_bytes_reported() {
     assert_eq!(made.bytes, Some(1 << 20));
 }
 
+#[test]
+fn kernels_that_a_library_compiles_for_itself_cannot_be_kept() {
+    let advice = |library: &str| {
+        let mut p = Program::new(100);
+        p.heavy(library, (10.0, 400.0), 1.0);
+        p.heavy("nvrtcCompileProgram", (20.0, 380.0), 360.0);
+        let report = analyze(&recording("auto", vec![with_loop(p, 490.0)])).report;
+        let found = remedy(&report, "kept-caches").cloned();
+        found.map(|remedy| (remedy.helps, remedy.what))
+    };
+    let (helps, what) = advice("cudnnBackendFinalize").unwrap();
+    assert!(!helps && what.contains("360 ms"), "{what}");
+    let (helps, what) = advice("clFlush").unwrap();
+    assert!(helps && what.contains("nvrtcGetCUBIN"), "{what}");
+}
+
 /// Starts of 500 and 700 ms, two of each, the longer ones at this temperature.
 fn ladder(temperature: Temperature, compiled: f64, count: usize) -> RunReport {
     let start = |at: f64, compiled: f64| {

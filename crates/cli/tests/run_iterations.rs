@@ -547,15 +547,13 @@ for _ in range(9):
             &output,
         ];
         let report = {
-            let said = support::run(
-                support::preheat()
-                    .current_dir(directory.path())
-                    .args(["run", "--json", "run.json"])
-                    .args(flags)
-                    .arg("--")
-                    .arg(&python)
-                    .arg("program.py"),
-            );
+            let said = run(preheat()
+                .current_dir(directory.path())
+                .args(["run", "--json", "run.json"])
+                .args(flags)
+                .arg("--")
+                .arg(&python)
+                .arg("program.py"));
             assert_eq!(said.code, Some(0), "{}", said.err);
             let text = fs::read_to_string(directory.join("run.json")).expect("the JSON is there");
             serde_json::from_str::<RunReport>(&text).expect("it is a report")

@@ -4,7 +4,7 @@ use preheat_model::RemedyId;
 
 use super::super::{Cause, Compiler, Item, Temperature};
 use super::kernels::{COMPILED, FROM_CACHE, driver_compiles};
-use super::{Case, Suggestion, remedy, temperatures};
+use super::{Case, Suggestion, length, remedy, temperatures};
 use crate::units;
 
 /// Variables that set the cache directories for compiled kernels.
@@ -183,20 +183,62 @@ fn are_filled(case: &Case) -> bool {
         || processes.any(|process| process.files.iter().any(|f| f.contains("/fxgraph/")))
 }
 
-/// Source that is compiled at run time.
+/// Source that is compiled at run time, by the program or by a library that it calls.
 fn at_run_time(case: &Case) -> Option<Suggestion> {
     let compiled = seconds(case, |item| {
         item.name.starts_with("nvrtc") || item.name.starts_with("clBuild")
     });
-    (compiled > 0.0).then(|| {
-        suggestion(
+    let by_libraries = within_libraries(case).min(compiled);
+    let own = compiled - by_libraries;
+    if own > by_libraries {
+        return Some(suggestion(
             format!(
                 "Compiling from source takes {} in every start. Keep the compiled binaries \
                  (nvrtcGetCUBIN, clGetProgramInfo with CL_PROGRAM_BINARIES) and load those.",
-                units::duration(compiled)
+                units::duration(own)
             ),
-            compiled * (1.0 - FROM_CACHE),
+            own * (1.0 - FROM_CACHE),
             "loading compiled code takes a tenth of compiling it",
-        )
+        ));
+    }
+    (by_libraries > COMPILED).then(|| {
+        let mut without = suggestion(
+            format!(
+                "A CUDA library compiles kernels for itself, for {} in this start: the calls of \
+                 nvrtcCompileProgram are inside its own calls, so the program has no compiled \
+                 code that it could keep. Warm up before the real work; a standby (`preheat start \
+                 --standby`) does that before the program is asked for.",
+                units::duration(by_libraries)
+            ),
+            0.0,
+            "the library compiles them again in the next process",
+        );
+        without.remedy.helps = false;
+        without
     })
+}
+
+/// The beginnings of the names of calls in which CUDA libraries compile kernels for themselves.
+const LIBRARIES: [&str; 3] = ["cudnn", "cublas", "cufft"];
+
+/// The time in which libraries compile source for themselves: within their own calls.
+fn within_libraries(case: &Case) -> f64 {
+    let Some(facts) = case.facts() else {
+        return 0.0;
+    };
+    let until = case.examined.time_to_first.unwrap_or(0);
+    let mut sum = 0.0;
+    for thread in &facts.process.threads {
+        let spans = thread.spans.iter().take_while(|span| span.begin < until);
+        let mut library_until = 0;
+        for span in spans.filter(|span| facts.is_call(span)) {
+            let name = facts.process.symbol(span);
+            if LIBRARIES.iter().any(|library| name.starts_with(library)) {
+                library_until = span.end.max(library_until);
+            } else if name.starts_with("nvrtc") && span.begin < library_until {
+                sum += length(span);
+            }
+        }
+    }
+    sum
 }
