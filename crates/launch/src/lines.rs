@@ -4,9 +4,10 @@
 //! A terminal stays a terminal for the command, and a pipe a pipe. If both streams are the
 //! same file, the command gets one for both, so that the order of its output is kept. Bytes
 //! are forwarded unchanged as they arrive; each line is matched, and the times of matching
-//! lines are recorded. On a busy machine they must not be those at which preheat gets a
-//! processor, so the thread that reads runs before others where that is permitted. When the reader of preheat's output goes away, the command gets the
-//! same error as without preheat.
+//! lines are recorded. On a busy machine those must not be the times at which preheat gets
+//! a processor, so the thread that reads runs before others where that is permitted. When
+//! the reader of preheat's output goes away, the command gets the same error as without
+//! preheat.
 
 use std::fs::File;
 use std::io::{self, PipeReader, PipeWriter, Read};
