@@ -286,3 +286,37 @@ fn common_remedies_are_answered_for_each_program() {
     let saving = allocator.unwrap().saving;
     assert!((1.2..2.4).contains(&saving), "{saving}");
 }
+
+/// Recorded with `preheat run --starts 1 -- python3 NAME.py` in `examples/audit/gpu`: programs
+/// that were reported wrongly at first.
+#[test]
+fn programs_whose_iterations_were_not_found_at_first() {
+    // The compiler autotunes while it compiles, a request calls the model for each token, and a
+    // gradient scaler leaves out the first step.
+    for (name, iteration) in [
+        (
+            "jax-steps",
+            "runs of jit_step, compiled by XLA, as timed at",
+        ),
+        ("generate", "calls of GPT2LMHeadModel.generate, as timed at"),
+        ("mixed-precision", "steps of SGD, as timed at"),
+    ] {
+        let (report, timers) = kept(name);
+        assert!(
+            report.iteration.starts_with(iteration),
+            "{}",
+            report.iteration
+        );
+        explained(&report, &timers);
+    }
+}
+
+#[test]
+fn kernels_that_cudnn_compiles_cannot_be_kept() {
+    let (report, _) = kept("mixed-precision");
+    let compiled = item(&report, Cause::KernelCompilation, "nvrtcCompileProgram");
+    assert!(compiled.seconds > 1.0, "{compiled:?}");
+    let mut remedies = report.remedies.iter();
+    let caches = remedies.find(|remedy| remedy.id.as_str() == "kept-caches");
+    assert!(!caches.expect("it is explained").helps);
+}
