@@ -414,7 +414,7 @@ fn two_requests_take_precedence_over_their_tokens() {
 }
 
 #[test]
-fn runs_of_candidates_while_xla_compiles_are_no_iterations() {
+fn runs_of_candidates_while_xla_compiles_do_not_count() {
     let mut p = Program::python(100);
     let compiler = p.thread("autotuner");
     let domain = p.text("TSL") as u16;

@@ -11,7 +11,7 @@ mod support;
 use support::{Directory, python};
 
 /// Takes its time on the CPU when it is imported.
-const SLOW: &str = "VALUE = sum(number * number for number in range(4_000_000))\n";
+const SLOW: &str = "VALUE = sum(number * number for number in range(8_000_000))\n";
 
 /// A virtual environment in which a library needs one slow package and works without another,
 /// and a program with a slow module.
