@@ -1,6 +1,9 @@
-"""The metadata of the wheel, and what PyPI shows of it."""
+"""The metadata of the wheel, what PyPI shows of it, and the commit in the version."""
 
+import os
 import re
+import shutil
+import subprocess
 from pathlib import Path
 
 import pytest
@@ -21,3 +24,82 @@ def test_the_description_has_no_relative_links():
 def test_the_project_has_an_author_and_a_home():
     assert PROJECT["authors"]
     assert {"Homepage", "Documentation", "Issues"} <= set(PROJECT["urls"])
+
+
+class Sources:
+    """The build script of the program in a small repository, run as Cargo does."""
+
+    def __init__(self, directory):
+        self.root = directory / "preheat"
+        self.environment = {
+            "PATH": os.environ["PATH"],
+            "GIT_CONFIG_GLOBAL": os.devnull,
+            "CARGO_PKG_VERSION": "1.2.3",
+            "PROFILE": "release",
+        }
+        for name in (".gitattributes", "crates/cli/build.rs"):
+            (self.root / name).parent.mkdir(parents=True, exist_ok=True)
+            shutil.copy(ROOT / name, self.root / name)
+        self.commit_all(self.root)
+
+    def git(self, *words, cwd):
+        identity = ["-c", "user.name=Ada", "-c", "user.email=ada@example.org"]
+        done = subprocess.run(
+            ["git", *identity, *words], cwd=cwd, env=self.environment, check=True, stdout=subprocess.PIPE
+        )
+        return done.stdout.decode(errors="replace").strip()
+
+    def commit_all(self, directory):
+        self.git("init", "-q", cwd=directory)
+        self.git("add", "-A", cwd=directory)
+        self.git("commit", "-qm", "all", cwd=directory)
+
+    def version(self, root, **variables):
+        """What `preheat --version` would show after its name."""
+        script = root.parent / "build-script"
+        package = root / "crates/cli"
+        edition = ["--edition", "2024", "-C", "debuginfo=0"]
+        subprocess.run(["rustc", *edition, "-o", script, "build.rs"], cwd=package, check=True)
+        done = subprocess.run(
+            [script],
+            cwd=package,
+            env={**self.environment, **variables},
+            check=True,
+            stdout=subprocess.PIPE,
+            text=True,
+        )
+        return re.search("^cargo:rustc-env=VERSION_AND_COMMIT=(.*)$", done.stdout, re.M)[1]
+
+
+@pytest.fixture
+def sources(tmp_path):
+    if shutil.which("rustc") is None or shutil.which("git") is None:
+        pytest.skip("no Rust compiler or no git")
+    return Sources(tmp_path)
+
+
+def test_the_version_names_the_commit(sources):
+    shown = sources.git("log", "-1", "--format=%h %cs", "--abbrev=12", cwd=sources.root)
+    assert sources.version(sources.root) == f"1.2.3 ({shown})"
+    with open(sources.root / "crates/cli/build.rs", "a") as file:
+        file.write("// Changed.\n")
+    assert sources.version(sources.root) == f"1.2.3 ({shown}, modified)"
+    assert sources.version(sources.root, PROFILE="debug") == "1.2.3"
+    assert sources.version(sources.root, PREHEAT_COMMIT="mine") == "1.2.3 (mine)"
+
+
+def test_a_source_archive_names_its_commit(sources, tmp_path):
+    shown = sources.git("log", "-1", "--format=%h %cs", "--abbrev=12", cwd=sources.root)
+    sources.git("archive", "-o", tmp_path / "sources.zip", "HEAD", cwd=sources.root)
+    # In a directory of another repository.
+    archive = tmp_path / "other" / "preheat"
+    shutil.unpack_archive(tmp_path / "sources.zip", archive)
+    sources.commit_all(archive.parent)
+    assert sources.version(archive) == f"1.2.3 ({shown})"
+
+
+def test_sources_in_another_repository_do_not_name_its_commit(sources, tmp_path):
+    copy = tmp_path / "other" / "preheat"
+    shutil.copytree(sources.root, copy, ignore=shutil.ignore_patterns(".git"))
+    sources.commit_all(copy.parent)
+    assert sources.version(copy) == "1.2.3"
