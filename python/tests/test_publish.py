@@ -1,6 +1,6 @@
 """`packaging/publish` in a small clone with a real remote, and `./release --help`.
 
-Nothing is built or uploaded: `./release`, `gh` and `twine` are replaced by scripts.
+Nothing is built or uploaded: `./release`, `gh`, `twine` and `mkdocs` are replaced by scripts.
 """
 
 import os
@@ -30,7 +30,7 @@ def clone(tmp_path, monkeypatch):
     calls.touch()
     programs = tmp_path / "bin"
     programs.mkdir()
-    for name in ("gh", "twine"):
+    for name in ("gh", "mkdocs", "twine"):
         program = programs / name
         # There is no release yet.
         program.write_text(RECORDER + '[ "$1 $2" != "release view" ]\n')
@@ -94,6 +94,7 @@ def test_a_dry_run_prints_every_step_and_changes_nothing(clone):
         ["gh", "release"],
         ["twine", "check"],
         ["twine", "upload"],
+        ["mkdocs", "gh-deploy"],
     ]
     assert calls(clone) == []
     assert (git(clone, "rev-parse", "HEAD"), git(clone, "status", "--porcelain")) == (before, "")
@@ -113,6 +114,7 @@ def test_a_release_is_built_pushed_and_uploaded(clone):
         f"--notes-file target/release-notes.md target/release-{VERSION}/SHA256SUMS {wheel}",
         f"twine check --strict {wheel}",
         f"twine upload --skip-existing {wheel}",
+        f"mkdocs gh-deploy --quiet --strict --message Documentation of {VERSION}",
     ]
     assert (clone / "target/release-notes.md").read_text() == "\nNew.\n\n"
     # The tag is the commit in which links have the name of the repository.
