@@ -13,6 +13,12 @@
 
 #![forbid(unsafe_code)]
 
+// Every other crate needs this one, so it is compiled first.
+#[cfg(not(all(target_os = "linux", target_env = "gnu")))]
+compile_error!(
+    "preheat needs Linux with glibc: the recorder is loaded by its dynamic loader (docs/install.md)"
+);
+
 mod file;
 mod record;
 mod slots;
