@@ -50,7 +50,7 @@ class Recorder:
     """The fixture ``preheat``."""
 
     def __init__(self, limits: Dict[str, Any], budget: Optional[Path], directory: Path) -> None:
-        self.used = False
+        self.used: bool = False
         self._limits = limits
         self._budget = budget
         self._directory = directory

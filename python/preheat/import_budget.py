@@ -48,7 +48,7 @@ def main(arguments: Optional[List[str]] = None) -> int:
         parser.error("a command is missing, such as: -- python -c 'import mypackage'")
     if options.imports is None and options.budget is None:
         parser.error("a limit is missing: --imports TIME or --budget FILE")
-    limits = []
+    limits: List[str] = []
     if options.budget is not None:
         limits += ["--budget", os.path.abspath(options.budget)]
     if options.imports is not None:
