@@ -13,7 +13,7 @@ use preheat_start::Remedy;
 use support::{Directory, python_with, run};
 
 /// Commands that install preheat, which the test needs already.
-const INSTALLING: [&str; 1] = ["cargo install --locked --path crates/cli"];
+const INSTALLING: [&str; 2] = ["pip install .", "cargo install --locked --path crates/cli"];
 /// Commands whose exit code 1 is a verdict on the machine, not a failure.
 const JUDGING: [&str; 2] = ["preheat compare ", "preheat check "];
 
