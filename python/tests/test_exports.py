@@ -168,7 +168,7 @@ def test_a_start_becomes_spans_with_causes(recording, collector):
         assert sums[each.cause] == pytest.approx(each.seconds, abs=1e-6), each.cause
 
 
-def test_the_resource_follows_the_environment(recording, collector):
+def test_resource_and_headers_follow_the_environment(recording, collector):
     url, got = collector
     given = {"OTEL_RESOURCE_ATTRIBUTES": "service.name=shop,deployment.environment=a%20test"}
     for variables in (given, {**given, "OTEL_SERVICE_NAME": "api"}):
@@ -179,6 +179,13 @@ def test_the_resource_follows_the_environment(recording, collector):
         found.append(attributes(resource.resource.attributes))
     assert [each["service.name"] for each in found] == ["shop", "api"]
     assert {each["deployment.environment"] for each in found} == {"a test"}
+    wrong = report(recording, "--otlp", url, OTEL_EXPORTER_OTLP_HEADERS="secret")
+    assert wrong.returncode == 125 and len(got) == 2
+    assert "OTEL_EXPORTER_OTLP_HEADERS: expected key=value" in wrong.stderr
+    assert "secret" not in wrong.stderr
+    headers = {"OTEL_EXPORTER_OTLP_HEADERS": "api-key=a%20token"}
+    assert report(recording, "--otlp", url, **headers).returncode == 0
+    assert got.pop()[1]["api-key"] == "a token"
     wrong = report(recording, "--otlp", url, OTEL_RESOURCE_ATTRIBUTES="test")
     assert wrong.returncode == 125 and len(got) == 2
     assert "OTEL_RESOURCE_ATTRIBUTES=test: expected key=value" in wrong.stderr

@@ -2,14 +2,14 @@
 //!
 //! One request to a collector, usually on this machine, needs no HTTP library and no TLS.
 
-use std::fmt;
+use std::fmt::{self, Write as _};
 use std::io::{Read, Write};
 use std::net::{TcpStream, ToSocketAddrs};
 use std::time::Duration;
 
 use anyhow::{Context, Result, bail};
 
-pub mod resource;
+pub mod variables;
 
 /// The longest that connecting, sending or an answer may take.
 const PATIENCE: Duration = Duration::from_secs(10);
@@ -78,9 +78,9 @@ impl fmt::Display for Collector {
 
 impl Collector {
     /// Sends a request with this body.
-    pub fn send(&self, body: &[u8]) -> Result<()> {
+    pub fn send(&self, headers: &[(String, String)], body: &[u8]) -> Result<()> {
         let what = format!("no spans were sent to {self}");
-        let answer = self.exchange(body).with_context(|| what.clone())?;
+        let answer = self.exchange(headers, body).with_context(|| what.clone())?;
         let status = answer.split_whitespace().nth(1).unwrap_or_default();
         if !status.starts_with('2') {
             let line = answer.lines().next().unwrap_or("nothing");
@@ -89,7 +89,7 @@ impl Collector {
         Ok(())
     }
 
-    fn exchange(&self, body: &[u8]) -> Result<String> {
+    fn exchange(&self, headers: &[(String, String)], body: &[u8]) -> Result<String> {
         let addresses = (self.host.as_str(), self.port).to_socket_addrs()?;
         let mut failed = None;
         let mut connected = None;
@@ -109,17 +109,25 @@ impl Collector {
         };
         stream.set_write_timeout(Some(PATIENCE))?;
         stream.set_read_timeout(Some(PATIENCE))?;
-        let head = format!(
+        let mut head = format!(
             "POST {} HTTP/1.1\r\nHost: {self}\r\nContent-Type: application/x-protobuf\r\n\
-             Content-Length: {}\r\nUser-Agent: preheat/{}\r\nConnection: close\r\n\r\n",
+             Content-Length: {}\r\nUser-Agent: preheat/{}\r\nConnection: close\r\n",
             self.path,
             body.len(),
             env!("CARGO_PKG_VERSION")
         );
+        for (name, value) in headers {
+            write!(head, "{name}: {value}\r\n")?;
+        }
+        head.push_str("\r\n");
         stream.write_all(head.as_bytes())?;
         stream.write_all(body)?;
         let mut answer = Vec::new();
-        stream.take(ANSWER).read_to_end(&mut answer)?;
+        let read = stream.take(ANSWER).read_to_end(&mut answer);
+        // The status is enough if the collector leaves the connection open, or resets it.
+        if answer.is_empty() {
+            read?;
+        }
         Ok(String::from_utf8_lossy(&answer).into_owned())
     }
 }

@@ -18,13 +18,13 @@ use preheat_report::{run_csv, run_html, run_json, run_otlp, run_perfetto, run_sp
 use preheat_report::{tried_html, tried_json};
 
 use crate::exit::Usage;
-use crate::otlp::{Collector, collector, resource};
+use crate::otlp::{Collector, collector, variables};
 use crate::output::{Target, print};
 use crate::run;
 use crate::terminal;
 
 /// The flags for output files of any result.
-#[derive(Debug, Args)]
+#[derive(Clone, Debug, Args)]
 pub struct ShowArguments {
     /// Write the result as JSON; - for standard output
     #[arg(long, value_name = "FILE")]
@@ -335,11 +335,12 @@ pub fn send(
     };
     let (starts, shown) = (&findings.report.starts, findings.view.start);
     let command: Vec<OsString> = recording.manifest.command.iter().map(Into::into).collect();
-    let resource = resource::attributes(&run::name(&command)).context("no spans were sent")?;
+    let resource = variables::attributes(&run::name(&command)).context("no spans were sent")?;
+    let headers = variables::headers().context("no spans were sent")?;
     let Some(request) = run_otlp(recording, &findings.starts, starts, shown, &resource) else {
         bail!("--otlp: the recording has no start that could be sent");
     };
-    collector.send(&request.body)?;
+    collector.send(&headers, &request.body)?;
     Ok(format!("sent {} spans to {collector}\n", request.spans))
 }
 

@@ -1,5 +1,5 @@
-//! The resource that spans belong to: its attributes come from the variables that every
-//! OpenTelemetry SDK reads.
+//! Variables that every OpenTelemetry SDK reads: attributes of the resource that spans belong to,
+//! and headers of requests.
 
 use std::env;
 
@@ -8,12 +8,43 @@ use anyhow::{Context, Result, bail};
 const NAME: &str = "OTEL_SERVICE_NAME";
 const ATTRIBUTES: &str = "OTEL_RESOURCE_ATTRIBUTES";
 const SERVICE: &str = "service.name";
+/// Headers for all signals, and for traces, which take precedence.
+const HEADERS: [&str; 2] = [
+    "OTEL_EXPORTER_OTLP_TRACES_HEADERS",
+    "OTEL_EXPORTER_OTLP_HEADERS",
+];
 
 /// Attributes from the environment, with a service name: that of `OTEL_SERVICE_NAME`, of
 /// `OTEL_RESOURCE_ATTRIBUTES`, or else `program`.
 pub fn attributes(program: &str) -> Result<Vec<(String, String)>> {
     let variable = |name| env::var(name).unwrap_or_default();
     merge(&variable(NAME), &variable(ATTRIBUTES), program)
+}
+
+/// Headers from the environment, such as a token for the collector.
+pub fn headers() -> Result<Vec<(String, String)>> {
+    let given = HEADERS.into_iter().find_map(|name| {
+        let text = env::var(name).ok().filter(|text| !text.is_empty())?;
+        Some((name, text))
+    });
+    match given {
+        // The message leaves out the value, which may be a secret.
+        Some((name, text)) => parsed_headers(&text).with_context(|| name.to_owned()),
+        None => Ok(Vec::new()),
+    }
+}
+
+fn parsed_headers(text: &str) -> Result<Vec<(String, String)>> {
+    let Ok(headers) = parse(text) else {
+        bail!("expected key=value,key=value, with values in percent-encoding");
+    };
+    let is_name = |c: char| c.is_ascii_alphanumeric() || "!#$%&'*+-.^_`|~".contains(c);
+    for (name, value) in &headers {
+        if !name.chars().all(is_name) || value.chars().any(char::is_control) {
+            bail!("`{name}` is not a valid header");
+        }
+    }
+    Ok(headers)
 }
 
 fn merge(name: &str, given: &str, program: &str) -> Result<Vec<(String, String)>> {
@@ -92,6 +123,19 @@ mod tests {
             merged("", "a=1, b=x%2Cy%3D%c3%a9 ,a=2,c="),
             "service.name: train; b: x,y=é; a: 2; c: "
         );
+    }
+
+    #[test]
+    fn headers_have_no_room_for_others() {
+        let headers = parsed_headers("api-key=a%20b,x-scope=1").expect("valid headers");
+        let pairs = headers
+            .iter()
+            .map(|(name, value)| (name.as_str(), value.as_str()));
+        assert!(pairs.eq([("api-key", "a b"), ("x-scope", "1")]));
+        for given in ["secret", "a b=1", "a:=1", "a=%0d%0aX: 1", "a=%"] {
+            let why = parsed_headers(given).expect_err(given).to_string();
+            assert!(!why.contains("secret"), "{why}");
+        }
     }
 
     #[test]
