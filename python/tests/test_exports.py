@@ -7,6 +7,7 @@ import re
 import subprocess
 import sys
 import threading
+from pathlib import Path
 
 import pytest
 from opentelemetry.proto.collector.trace.v1 import trace_service_pb2
@@ -259,3 +260,29 @@ def test_open_says_why_the_browser_failed(tmp_path):
         )
         assert why in done.stderr, done.stderr
         assert "report.html" in done.stderr
+
+
+def test_a_saved_result_can_be_opened(recording, tmp_path):
+    browser = tmp_path / "browser"
+    opened = tmp_path / "opened"
+    # A browser that fails has ended when preheat reports it.
+    browser.write_text(f'#!/bin/sh\necho "$1" >"{opened}"\nexit 3\n')
+    browser.chmod(0o755)
+    page = Path(recording.recording, "report.html")
+    page.unlink()
+    named = tmp_path / "named.html"
+    for arguments, expected in (((), page), (("--html", str(named)), named)):
+        done = report(recording, "--open", *arguments, BROWSER=str(browser))
+        assert done.returncode == 125 and "exit status: 3" in done.stderr
+        assert opened.read_text().strip() == str(expected)
+        assert expected.read_text().startswith("<!DOCTYPE html>")
+    document = tmp_path / "run.json"
+    assert report(recording, "--json", str(document)).returncode == 0
+    for arguments, why in (
+        ([document], "--open needs --html FILE"),
+        ([recording.recording, "--html=-"], "--open opens a file"),
+    ):
+        done = subprocess.run(
+            [preheat.binary(), "report", "--open", *arguments], stderr=subprocess.PIPE, text=True
+        )
+        assert done.returncode == 2 and why in done.stderr

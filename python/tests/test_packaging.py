@@ -6,6 +6,7 @@ import shutil
 import subprocess
 from pathlib import Path
 
+import preheat
 import pytest
 
 tomllib = pytest.importorskip("tomllib")
@@ -103,3 +104,29 @@ def test_sources_in_another_repository_do_not_name_its_commit(sources, tmp_path)
     shutil.copytree(sources.root, copy, ignore=shutil.ignore_patterns(".git"))
     sources.commit_all(copy.parent)
     assert sources.version(copy) == "1.2.3"
+
+
+@pytest.mark.parametrize(
+    "words, expected",
+    [
+        (["run", "--temp"], {"--temperature"}),
+        (["start", "--standby", ""], {"parked", "hot"}),
+        # After `--`, the command has its own flags, and is a program.
+        (["run", "--starts", "3", "--", "printen"], {"printenv"}),
+        (["start", "--", "printenv", "--"], set()),
+        (["completions", ""], {"bash", "zsh", "fish"}),
+    ],
+)
+def test_bash_completes_flags_and_commands(words, expected):
+    script = subprocess.check_output([preheat.binary(), "completions", "bash"], text=True)
+    script += """
+        COMP_WORDS=(preheat "$@")
+        COMP_CWORD=$#
+        _preheat_or_command preheat "${COMP_WORDS[COMP_CWORD]}" "${COMP_WORDS[COMP_CWORD - 1]}"
+        printf '%s\\n' "${COMPREPLY[@]}"
+    """
+    done = subprocess.run(
+        ["bash", "--norc", "-c", script, "bash", *words], check=True, stdout=subprocess.PIPE, text=True
+    )
+    found = set(done.stdout.split())
+    assert expected <= found if expected else not found

@@ -3,24 +3,32 @@
 mod check;
 mod classify;
 mod compare;
+mod epilogue;
 mod start;
 mod values;
 
 pub use check::{CheckArguments, LimitArguments, ResultArguments};
 pub use classify::ClassifyArguments;
 pub use compare::CompareArguments;
+pub use epilogue::wrap;
 pub use start::StartArguments;
 
 use std::ffi::OsString;
 use std::path::PathBuf;
 use std::time::Duration;
 
-use clap::{Args, Parser, Subcommand};
+use clap::error::{ContextKind, ContextValue};
+use clap::{Args, CommandFactory, FromArgMatches, Parser, Subcommand, ValueHint};
+use clap_complete::Shell;
 use preheat_lab::{DeviceChoice, FrameworkChoice};
 use preheat_model::lab::ExperimentId;
 use preheat_model::run::Temperature;
 
 use crate::show::{ExportArguments, ShowArguments};
+use crate::terminal;
+
+/// The maximum width of help texts.
+pub const WIDEST: usize = 100;
 
 /// The help layout: a summary line and a short description come before the usage.
 const TEMPLATE: &str =
@@ -34,12 +42,47 @@ const VERSION: &str = env!("VERSION_AND_COMMIT");
 #[command(
     name = "preheat",
     version = VERSION,
-    propagate_version = true,
-    max_term_width = 100
+    propagate_version = true
 )]
 pub struct Arguments {
     #[command(subcommand)]
     pub command: Command,
+}
+
+impl Arguments {
+    /// Parses the command line of this process. Help, or a message about wrong usage, ends it.
+    pub fn of_process() -> Arguments {
+        let width = terminal::width_of_any().unwrap_or(WIDEST).min(WIDEST);
+        let mut command = Arguments::of_width(width);
+        let parsed = (command.try_get_matches_from_mut(std::env::args_os()))
+            .and_then(|matches| Arguments::from_arg_matches(&matches));
+        parsed.unwrap_or_else(|why| with_tip(why.format(&mut command)).exit())
+    }
+
+    /// The flags, with help texts of this width.
+    pub fn of_width(width: usize) -> clap::Command {
+        let wrapped = |command: clap::Command| match command.get_after_help() {
+            Some(text) => {
+                let text = wrap(&text.to_string(), width);
+                command.after_help(text)
+            }
+            None => command,
+        };
+        let command = Arguments::command().term_width(width);
+        command.mut_subcommands(wrapped)
+    }
+}
+
+/// Adds what to do to the message about `preheat python train.py`.
+fn with_tip(mut error: clap::Error) -> clap::Error {
+    if let Some(ContextValue::String(name)) = error.get(ContextKind::InvalidSubcommand)
+        && error.get(ContextKind::SuggestedSubcommand).is_none()
+    {
+        let tip = format!("to record a program, use `preheat run -- {name} …`");
+        let tips = ContextValue::StyledStrs(vec![tip.into()]);
+        error.insert(ContextKind::Suggested, tips);
+    }
+    error
 }
 
 #[derive(Debug, Subcommand)]
@@ -60,6 +103,8 @@ pub enum Command {
     Report(ReportArguments),
     /// Show devices, drivers and frameworks of this machine, and what is missing
     Doctor(DoctorArguments),
+    /// Print shell completions
+    Completions(CompletionsArguments),
     /// Write shell completions, man pages and the flag reference
     #[command(hide = true)]
     Generate(GenerateArguments),
@@ -171,7 +216,7 @@ Exit codes: that of the command (128 + n for signal n); 2 wrong usage, 125 prehe
 )]
 pub struct RunArguments {
     /// The command and its arguments
-    #[arg(value_name = "COMMAND", required = true, trailing_var_arg = true)]
+    #[arg(value_name = "COMMAND", required = true, trailing_var_arg = true, value_hint = ValueHint::CommandWithArguments)]
     pub command: Vec<OsString>,
 
     /// Starts per temperature; the very first is reported separately [default: 5, fewer if --budget runs out]
@@ -249,6 +294,10 @@ pub struct ReportArguments {
 
     #[command(flatten)]
     pub export: ExportArguments,
+
+    /// Open the HTML page in the browser ($BROWSER, or xdg-open): that of --html, or the one in the directory of the recording
+    #[arg(long)]
+    pub open: bool,
 }
 
 #[derive(Debug, Args)]
@@ -264,6 +313,20 @@ pub struct DoctorArguments {
     /// Write the findings as JSON (preheat.doctor/1); - for standard output
     #[arg(long, value_name = "FILE")]
     pub json: Option<PathBuf>,
+}
+
+#[derive(Debug, Args)]
+#[command(after_help = "Examples:
+  preheat completions bash >~/.local/share/bash-completion/completions/preheat
+  preheat completions zsh >\"${fpath[1]}/_preheat\"
+  preheat completions fish >~/.config/fish/completions/preheat.fish
+
+They are active in the next shell. bash needs the package bash-completion, and the directory of
+the file must exist.")]
+pub struct CompletionsArguments {
+    /// The shell
+    #[arg(value_name = "SHELL", value_parser = values::shell())]
+    pub shell: Shell,
 }
 
 #[derive(Debug, Args)]
@@ -305,7 +368,6 @@ pub(crate) fn seconds(text: &str) -> anyhow::Result<Duration> {
 
 #[cfg(test)]
 mod tests {
-    use clap::CommandFactory;
     use preheat_device::Kind;
 
     use super::*;
@@ -351,6 +413,17 @@ mod tests {
                 "{arguments:?}: {why}"
             );
         }
+    }
+
+    #[test]
+    fn a_program_in_place_of_a_verb_is_explained() {
+        let message = |verb| {
+            let why = Arguments::of_width(80).try_get_matches_from(["preheat", verb, "train.py"]);
+            with_tip(why.expect_err("it is not a verb")).to_string()
+        };
+        assert!(message("python").contains("use `preheat run -- python …`"));
+        let typo = message("comparr");
+        assert!(typo.contains("'compare'") && !typo.contains("preheat run"));
     }
 
     #[test]

@@ -1,4 +1,5 @@
-//! `preheat generate DIRECTORY`: files that are derived from the flags. For packages and docs.
+//! Files that are derived from the flags: `preheat completions SHELL` for the user's shell, and
+//! `preheat generate DIRECTORY` for packages and docs.
 
 use std::fs;
 use std::path::Path;
@@ -9,16 +10,58 @@ use clap::CommandFactory;
 use clap::builder::PossibleValuesParser;
 use clap_complete::Shell;
 
-use crate::args::{Arguments, GenerateArguments};
+use crate::args::{Arguments, CompletionsArguments, GenerateArguments, WIDEST, wrap};
+use crate::output::print;
 
-/// The width of help texts in the reference.
-const WIDTH: usize = 100;
+const PROGRAM: &str = "preheat";
+
+/// The width of literal text in man pages, which indent it by 7 columns of 80.
+const MAN_WIDTH: usize = 72;
+
+/// Completes what follows `--` as the command line that it is, with the functions of
+/// bash-completion, or else as a program or a file.
+const BASH_COMMANDS: &str = r#"
+_preheat_or_command() {
+    local at
+    for ((at = 2; at < COMP_CWORD; at++)); do
+        if [[ ${COMP_WORDS[at]} == -- ]]; then
+            if declare -F _comp_command_offset >/dev/null; then
+                _comp_command_offset $((at + 1))
+            elif declare -F _command_offset >/dev/null; then
+                _command_offset $((at + 1))
+            elif ((COMP_CWORD == at + 1)); then
+                COMPREPLY=($(compgen -c -- "$2"))
+            fi
+            return 0
+        fi
+    done
+    _preheat "$@"
+}
+complete -F _preheat_or_command -o bashdefault -o default preheat
+"#;
+
+/// The same for fish, and the shells of `completions`, which clap leaves out.
+const FISH_COMMANDS: &str = r#"
+function __fish_preheat_command
+    set -l words (commandline -opc)
+    set -l at (contains -i -- -- $words)
+    and complete -C (string join ' ' -- (string escape -- $words[(math $at + 1)..-1]) (commandline -ct))
+end
+complete -c preheat -n "__fish_preheat_using_subcommand run start; and contains -- -- (commandline -opc)" -f -a "(__fish_preheat_command)"
+complete -c preheat -n "__fish_preheat_using_subcommand completions" -f -a "bash zsh fish"
+"#;
 
 pub fn run(arguments: &GenerateArguments) -> Result<ExitCode> {
     let directory = &arguments.directory;
     completions(&directory.join("completions"))?;
     man_pages(&directory.join("man"))?;
     write(&directory.join("reference.md"), reference().as_bytes())?;
+    Ok(ExitCode::SUCCESS)
+}
+
+/// Prints the script of a shell.
+pub fn print_completions(arguments: &CompletionsArguments) -> Result<ExitCode> {
+    print(completion(arguments.shell).as_bytes())?;
     Ok(ExitCode::SUCCESS)
 }
 
@@ -29,11 +72,22 @@ fn completions(directory: &Path) -> Result<()> {
         (Shell::Zsh, "_preheat"),
         (Shell::Fish, "preheat.fish"),
     ] {
-        let mut script = Vec::new();
-        clap_complete::generate(shell, &mut completed(), "preheat", &mut script);
-        write(&directory.join(name), &script)?;
+        write(&directory.join(name), completion(shell).as_bytes())?;
     }
     Ok(())
+}
+
+fn completion(shell: Shell) -> String {
+    let mut script = Vec::new();
+    clap_complete::generate(shell, &mut completed(), "preheat", &mut script);
+    let mut script = String::from_utf8_lossy(&script).into_owned();
+    script.push_str(match shell {
+        Shell::Bash => BASH_COMMANDS,
+        Shell::Fish => FISH_COMMANDS,
+        // The value hint of the command is enough.
+        _ => "",
+    });
+    script
 }
 
 /// The commands and flags to complete: those that are not hidden. `--iterations` takes more than
@@ -64,7 +118,7 @@ fn man_pages(directory: &Path) -> Result<()> {
         let text = man_page(name, of)?;
         write(&directory.join(format!("{name}.1")), &text)
     };
-    page("preheat", command.clone())?;
+    page(PROGRAM, command.clone())?;
     for sub in command.get_subcommands().filter(|sub| !sub.is_hide_set()) {
         let name = format!("preheat-{}", sub.get_name());
         page(&name, sub.clone().display_name(name.clone()))?;
@@ -74,7 +128,11 @@ fn man_pages(directory: &Path) -> Result<()> {
 
 fn man_page(name: &str, mut of: clap::Command) -> Result<Vec<u8>> {
     let usage = of.render_usage().to_string();
-    let notes = of.get_after_help().map(ToString::to_string);
+    let below = of.get_after_help().map(ToString::to_string);
+    // The description of a help is the text above its usage.
+    if let Some(text) = of.get_before_help().map(ToString::to_string) {
+        of = of.long_about(text);
+    }
     let subcommands = of.get_subcommands().any(|sub| !sub.is_hide_set());
     // Without the date of the build, the same flags give the same page. An empty one would be
     // left out, and shift the rest.
@@ -92,10 +150,44 @@ fn man_page(name: &str, mut of: clap::Command) -> Result<Vec<u8>> {
     if subcommands {
         man.render_subcommands_section(&mut page)?;
     }
-    if let Some(notes) = notes {
-        literal(&mut page, "NOTES", &notes);
+    let below = wrap(&below.unwrap_or_default(), MAN_WIDTH);
+    for (title, text) in sections(&below) {
+        literal(&mut page, title, &text);
+    }
+    if name != PROGRAM {
+        literal(&mut page, "SEE ALSO", "preheat(1)");
     }
     Ok(page)
+}
+
+/// The sections of a man page for the text below the flags, in their usual order.
+fn sections(below: &str) -> Vec<(&'static str, String)> {
+    let mut sections = [
+        ("NOTES", String::new()),
+        ("EXIT STATUS", String::new()),
+        ("EXAMPLES", String::new()),
+    ];
+    for paragraph in below.split("\n\n") {
+        let (at, text) = if let Some(text) = paragraph.strip_prefix("Examples:\n") {
+            (2, text)
+        } else if let Some(text) = paragraph.strip_prefix("Exit codes: ") {
+            (1, text)
+        } else {
+            (0, paragraph)
+        };
+        let section = &mut sections[at].1;
+        if !section.is_empty() {
+            section.push_str("\n\n");
+        }
+        section.push_str(text);
+    }
+    for (_, text) in &mut sections {
+        if let Some(first) = text.get_mut(..1) {
+            first.make_ascii_uppercase();
+        }
+    }
+    let has_text = |(_, text): &(&str, String)| !text.is_empty();
+    sections.into_iter().filter(has_text).collect()
 }
 
 /// A section of a man page whose lines are kept.
@@ -115,7 +207,7 @@ fn reference() -> String {
         "# Flags\n\nThe help of every command (`preheat COMMAND --help`). This page is generated by \
          `preheat generate`; a test fails if it is out of date.\n",
     );
-    let mut command = (Arguments::command().term_width(WIDTH)).disable_help_subcommand(true);
+    let mut command = Arguments::of_width(WIDEST).disable_help_subcommand(true);
     command.build();
     let mut section = |name: &str, help: String| {
         let lines: Vec<&str> = help.lines().map(str::trim_end).collect();
@@ -146,9 +238,7 @@ mod tests {
 
     #[test]
     fn completions_have_values_and_no_hidden_commands() {
-        let mut script = Vec::new();
-        clap_complete::generate(Shell::Bash, &mut completed(), "preheat", &mut script);
-        let script = String::from_utf8(script).expect("text");
+        let script = completion(Shell::Bash);
         assert!(script.contains("process disk caches bytecode"), "{script}");
         assert!(!script.contains("generate"), "{script}");
         for flag in ["--starts", "--max-regression", "--version"] {
@@ -163,6 +253,14 @@ mod tests {
         let run = command.find_subcommand("run").expect("run").clone();
         let page = man_page("preheat-run", run).expect("a page");
         let page = String::from_utf8(page).expect("text");
+        let order = [
+            "DESCRIPTION\nRuns the command",
+            "NOTES",
+            "EXIT STATUS\n",
+            "EXAMPLES\n",
+        ];
+        let places = order.map(|section| page.find(&format!(".SH {section}")).expect(section));
+        assert!(places.is_sorted(), "{page}");
         assert!(
             page.contains("preheat run [OPTIONS] <COMMAND>..."),
             "{page}"

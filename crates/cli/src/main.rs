@@ -27,8 +27,6 @@ mod tool_environment;
 
 use std::process::ExitCode;
 
-use clap::Parser;
-
 use args::{Arguments, Command};
 
 fn main() -> ExitCode {
@@ -40,7 +38,7 @@ fn main() -> ExitCode {
         _ => {}
     }
     tool_environment::search_last();
-    let done = match Arguments::parse().command {
+    let done = match Arguments::of_process().command {
         Command::Run(arguments) => run::run(&arguments),
         Command::Start(arguments) => start::run(&arguments),
         Command::Lab(arguments) => lab::run(&arguments),
@@ -49,6 +47,7 @@ fn main() -> ExitCode {
         Command::Classify(arguments) => classify::run(&arguments),
         Command::Report(arguments) => report::run(&arguments),
         Command::Doctor(arguments) => doctor::run(&arguments),
+        Command::Completions(arguments) => generate::print_completions(&arguments),
         Command::Generate(arguments) => generate::run(&arguments),
     };
     done.unwrap_or_else(|error| exit::report(&error))

@@ -1,18 +1,34 @@
 //! `preheat report`: shows a saved result again, or writes it to files.
 
+use std::path::Path;
 use std::process::ExitCode;
 
 use anyhow::Result;
 use preheat_report::{compare_terminal, lab_terminal, run_terminal, tried_terminal};
 
 use crate::args::ReportArguments;
+use crate::browser;
 use crate::exit::Usage;
 use crate::kept::{self, AnySaved, Saved};
+use crate::run::PAGE;
 use crate::show::{Targets, send};
 use crate::terminal;
 
 pub fn run(arguments: &ReportArguments) -> Result<ExitCode> {
     let path = &arguments.file;
+    let mut show = arguments.show.clone();
+    if arguments.open && show.html.is_none() {
+        if !path.is_dir() {
+            return Err(
+                Usage("--open needs --html FILE, unless it opens a directory".into()).into(),
+            );
+        }
+        show.html = Some(path.join(PAGE));
+    }
+    let opened = show.html.clone().filter(|_| arguments.open);
+    if opened.as_deref() == Some(Path::new("-")) {
+        return Err(Usage("--open opens a file: --html - writes to standard output".into()).into());
+    }
     let saved = kept::read_any(path, arguments.iterations.as_deref())?;
     let flag = match &saved {
         AnySaved::Result(Saved::Recording(_)) => None,
@@ -31,32 +47,35 @@ pub fn run(arguments: &ReportArguments) -> Result<ExitCode> {
     let terminal = terminal::of_stdout();
     match &saved {
         AnySaved::Result(Saved::Recording(of)) => {
-            let targets = Targets::of_run(&arguments.show, &arguments.export)?;
+            let targets = Targets::of_run(&show, &arguments.export)?;
             targets.write_run(&of.recording, &of.findings)?;
             let sent = send(&arguments.export, &of.recording, &of.findings)?;
             targets.print_or_name_files(|| run_terminal(&of.findings.report, &terminal))?;
             targets.print(&sent)?;
         }
         AnySaved::Result(Saved::Run(report)) => {
-            let targets = Targets::of_run_document(&arguments.show, &arguments.export)?;
+            let targets = Targets::of_run_document(&show, &arguments.export)?;
             targets.write_run_document(report)?;
             targets.print_or_name_files(|| run_terminal(report, &terminal))?;
         }
         AnySaved::Result(Saved::Lab(report)) => {
-            let targets = Targets::of_document(&arguments.show)?;
+            let targets = Targets::of_document(&show)?;
             targets.write_lab(report)?;
             targets.print_or_name_files(|| lab_terminal(report, &terminal))?;
         }
         AnySaved::Comparison(report) => {
-            let targets = Targets::of_document(&arguments.show)?;
+            let targets = Targets::of_document(&show)?;
             targets.write_comparison(report, [None, None])?;
             targets.print_or_name_files(|| compare_terminal(report, &terminal))?;
         }
         AnySaved::Measurement(report) => {
-            let targets = Targets::of_document(&arguments.show)?;
+            let targets = Targets::of_document(&show)?;
             targets.write_tried(report)?;
             targets.print_or_name_files(|| tried_terminal(report, &terminal))?;
         }
+    }
+    if let Some(page) = opened {
+        browser::open(&page)?;
     }
     Ok(ExitCode::SUCCESS)
 }

@@ -4,7 +4,7 @@ use std::io::IsTerminal;
 use std::os::fd::AsFd;
 
 use preheat_report::Terminal;
-use terminal_size::Width;
+use terminal_size::{Height, Width};
 
 /// The maximum width; longer lines are hard to read.
 const WIDEST: usize = 140;
@@ -33,7 +33,15 @@ fn detect(stream: impl AsFd + IsTerminal) -> Terminal {
 
 /// The width of the terminal `stream`, else the value of COLUMNS.
 pub fn width(stream: impl AsFd) -> Option<usize> {
-    let size = terminal_size::terminal_size_of(stream);
+    of_size(terminal_size::terminal_size_of(stream))
+}
+
+/// The width of the terminal of any standard stream, else the value of COLUMNS.
+pub fn width_of_any() -> Option<usize> {
+    of_size(terminal_size::terminal_size())
+}
+
+fn of_size(size: Option<(Width, Height)>) -> Option<usize> {
     match size {
         Some((Width(columns), _)) if columns > 0 => Some(usize::from(columns)),
         _ => std::env::var("COLUMNS")

@@ -4,7 +4,7 @@ use std::ffi::OsString;
 use std::path::PathBuf;
 use std::time::Duration;
 
-use clap::Args;
+use clap::{Args, ValueHint};
 use preheat_start::{Form, Remedies, Remedy, Standby, form, with_needed};
 
 use super::{TEMPLATE, iterations, seconds, values};
@@ -33,7 +33,8 @@ pub struct StartArguments {
     #[arg(
         value_name = "COMMAND",
         required_unless_present_any = ["list", "stop", "pack", "unpack"],
-        trailing_var_arg = true
+        trailing_var_arg = true,
+        value_hint = ValueHint::CommandWithArguments
     )]
     pub command: Vec<OsString>,
 

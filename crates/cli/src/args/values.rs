@@ -2,6 +2,7 @@
 //! errors with the nearest name, and in completions.
 
 use clap::builder::{PossibleValue, PossibleValuesParser, TypedValueParser};
+use clap_complete::Shell;
 use preheat_device::Kind;
 use preheat_lab::{DeviceChoice, Framework, FrameworkChoice};
 use preheat_model::Quantity;
@@ -70,6 +71,15 @@ pub fn remedy() -> impl TypedValueParser<Value = Option<Remedy>> {
 /// The form of a standby.
 pub fn form() -> impl TypedValueParser<Value = Form> {
     one_of(Form::ALL.map(|form| (form.as_str(), form)).to_vec())
+}
+
+/// A shell with completions; `Shell` has others, which do not run on Linux or are rare there.
+pub fn shell() -> impl TypedValueParser<Value = Shell> {
+    one_of(vec![
+        ("bash", Shell::Bash),
+        ("zsh", Shell::Zsh),
+        ("fish", Shell::Fish),
+    ])
 }
 
 /// A unit of time.
