@@ -101,9 +101,10 @@ fn for_all_users() -> Option<Installed> {
     in_cache(&cache, Readers::All).ok()
 }
 
-/// Returns whether all users may enter a directory and those above it, as far as they exist.
+/// Returns whether all users may enter a directory and those above it, as far as they exist. A file
+/// in place of the directory is an error of its own.
 fn is_reachable(directory: &Path) -> bool {
-    let closed = |path: &Path| fs::metadata(path).is_ok_and(|is| is.mode() & 0o001 == 0);
+    let closed = |path: &Path| fs::metadata(path).is_ok_and(|is| is.is_dir() && is.mode() & 1 == 0);
     !directory.ancestors().any(closed)
 }
 
