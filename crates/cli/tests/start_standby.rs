@@ -182,10 +182,11 @@ impl Drop for Card {
 /// Trains on the CPU, plainly, recorded, and after a rehearsal: the hash of the parameters and
 /// the random numbers are the same.
 const TRAINS: &str = r#"
-import _thread, hashlib, os, sys
+import _thread, ctypes, hashlib, os, sys
 scope = {}
 exec(compile(open(sys.argv[1]).read(), sys.argv[1], "exec"), scope)
 import torch
+from torch.utils import _python_dispatch as dispatch
 F = torch.nn.functional
 
 def train():
@@ -213,10 +214,21 @@ def train():
 
 plain, settled = train(), []
 recorder = scope["Recorder"](torch, "cpu", lambda: settled.append(True))
-mode = scope["mode"](torch, recorder, os, _thread)
+mode = scope["mode"](torch, recorder, os, sys, _thread, ctypes)
+
+class Above(dispatch.TorchDispatchMode):
+    def __torch_dispatch__(self, operator, types, args=(), kwargs=None):
+        return operator(*args, **(kwargs or {}))
+
 mode.__enter__()
-recorded = train()
-mode.__exit__(None, None, None)
+with Above():
+    # The recording ends here, and the mode stays below another one.
+    recorded = train()
+    assert dispatch._get_current_dispatch_mode_stack()[0] is mode
+assert recorded == plain and train() == plain
+if torch.__version__.startswith("1."):
+    mode.__exit__(None, None, None)  # It cannot leave by itself there.
+assert dispatch._len_torch_dispatch_stack() == 0
 lines = list(recorder.lines())
 assert recorded == plain and settled == [True]
 assert len(lines) == len(set(lines)) == len(recorder.operations) > 100

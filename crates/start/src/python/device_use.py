@@ -46,7 +46,8 @@ class Learning:
         operations = self.load("operations.py")
         self.recorder = operations["Recorder"](torch, DEVICE_TYPE, self.write)
         self.recorder.in_fork = self.see_fork
-        operations["mode"](torch, self.recorder, os, _thread).__enter__()
+        ctypes = hidden("ctypes")
+        operations["mode"](torch, self.recorder, os, sys, _thread, ctypes).__enter__()
 
     def see_fork(self, args):
         """In a process that the program has forked, at each operation."""

@@ -23,6 +23,11 @@ SETTLED, TIMES = 1000, 4
 # The most bytes of the scratch tensors of one operation.
 MOST_BYTES = 4 << 30
 
+# PyTorch's functions between an operation and the program's own code, at most, where the mode can leave.
+# Two of them are wrappers of the mode. Then the pending calls until that code goes on: Python makes 32 of
+# them at a time.
+MOST_BETWEEN, MOST_TRIES = 7, 2048
+
 # Operators that act beyond their arguments, check values that a scratch tensor does not
 # have, or refer to a stream or storage of the program.
 DENIED = {
@@ -213,13 +218,21 @@ def is_permitted(name):
     return namespace == "aten" and operator not in DENIED
 
 
-def mode(torch, recorder, os, thread):
-    """The dispatch mode that records; it is entered by whoever makes it."""
-    from torch.utils._python_dispatch import TorchDispatchMode
+def mode(torch, recorder, os, sys, thread, ctypes):
+    """The dispatch mode that records; it is entered by whoever makes it. It leaves PyTorch's stack
+    of modes when the recording has ended, since every operation is slower while it is there."""
+    from torch.utils import _python_dispatch as dispatch
 
     process, main = os.getpid(), thread.get_ident()
+    # PyTorch 1 handles its stack of modes in Python, where a pending call would interrupt it.
+    can_leave = not hasattr(torch._C, "_set_torch_dispatch_mode")
+    package = os.path.dirname(torch.__file__) + os.sep
 
-    class Operations(TorchDispatchMode):
+    class Operations(dispatch.TorchDispatchMode):
+        # Operations at which the mode could leave since the recording ended, and the calls of
+        # `leave` that remain after one of them.
+        ended = tries = 0
+
         # A learning start may compile: those functions are to be compiled as ever.
         @classmethod
         def ignore_compile_internals(cls):
@@ -227,17 +240,67 @@ def mode(torch, recorder, os, thread):
 
         def __torch_dispatch__(self, operator, types, args=(), kwargs=None):
             kwargs = kwargs or {}
+            is_main = thread.get_ident() == main
             if recorder.is_active:
                 try:
                     if os.getpid() != process:
                         recorder.in_fork(args)
                     else:
-                        recorder.see(operator, args, kwargs, thread.get_ident() == main)
+                        recorder.see(operator, args, kwargs, is_main)
                 except Exception:
                     recorder.is_active = False
+            if is_main and not recorder.is_active:
+                self.leave_soon()
             return operator(*args, **kwargs)
 
-    return Operations()
+        def leave_soon(self):
+            """PyTorch puts a mode back on its stack after each operation, so a mode cannot leave
+            during one. Python makes a pending call between two instructions of the main thread;
+            the first ones come before the operation has ended."""
+            if can_leave and is_own_code_near(sys._getframe(2), package):
+                self.ended += 1
+                # Another mode may stay above this one for long: at each power of two.
+                if self.ended & (self.ended - 1) == 0:
+                    self.tries = MOST_TRIES
+                    ctypes.pythonapi.Py_AddPendingCall(self.call, None)
+
+        def leave(self, _):
+            try:
+                is_on_top = dispatch._get_current_dispatch_mode() is self
+                if is_on_top and is_own_code(sys._getframe(1), package):
+                    self.__exit__(None, None, None)
+                elif self.tries > 0:
+                    self.tries -= 1
+                    ctypes.pythonapi.Py_AddPendingCall(self.call, None)
+            except Exception:
+                pass
+            return 0
+
+    operations = Operations()
+    # It must live as long as a call may be pending; PyTorch no longer refers to it then.
+    operations.call = ctypes.CFUNCTYPE(ctypes.c_int, ctypes.c_void_p)(operations.leave)
+    return operations
+
+
+def is_own_code(frame, package):
+    """Returns True in a function of the program that no mode has called. A mode is not on PyTorch's
+    stack of modes while it is called, nor during some functions of PyTorch."""
+    if frame.f_code.co_filename.startswith(package):
+        return False
+    while frame is not None:
+        if frame.f_code.co_name == "__torch_dispatch__":
+            return False
+        frame = frame.f_back
+    return True
+
+
+def is_own_code_near(frame, package):
+    """Returns True if the operation is called by the program's own code, or almost."""
+    for _ in range(MOST_BETWEEN):
+        if frame is None or not frame.f_code.co_filename.startswith(package):
+            break
+        frame = frame.f_back
+    return frame is not None and is_own_code(frame, package)
 
 
 class Rehearsal:
