@@ -843,6 +843,67 @@ fn a_restore_that_fails_late_ends_the_program_with_a_message() {
     assert_eq!(card.runs(), 1);
 }
 
+/// Nobody else would restore the GPU: the calls of the program would block forever.
+#[test]
+fn a_program_ends_with_a_message_if_its_helper_is_killed() {
+    let Some(card) = Card::learned_with(REPLACED, &["use"]) else {
+        return;
+    };
+    assert_eq!(card.prepare("parked", 1).code, Some(0));
+    let standby = card.standbys("parked")[0];
+    let supervisor = parent_of(standby);
+    let children = format!("/proc/{supervisor}/task/{supervisor}/children");
+    let children = fs::read_to_string(children).unwrap();
+    let mut children = children.split_whitespace().map(|it| it.parse().unwrap());
+    let helper = children.find(|&it: &i32| it != standby).unwrap();
+    card.script("Restore.gate", "");
+    card.runs();
+    let mut started = card.command(&["-v", "--standby"], &["use"]);
+    let child = started
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped())
+        .spawn();
+    let mut child = child.unwrap();
+    for file in ["state/Restore.reached", "ran"] {
+        wait_for(&card.directory.join(file), &mut child);
+    }
+    kill(helper, libc::SIGKILL);
+    let done = child.wait_with_output().unwrap();
+    let error = String::from_utf8_lossy(&done.stderr);
+    let why = "the GPU could not be restored: the helper process has exited";
+    assert!(error.contains(why), "{error}");
+    assert!(!done.status.success());
+    assert_eq!(card.runs(), 1);
+    // One that is killed after the restore is not missed.
+    card.unscript("Restore.gate");
+    assert_eq!(card.prepare("parked", 1).code, Some(0));
+    let said = card.start("parked", &["use"]);
+    assert_eq!(said.code, Some(0), "{}", said.err);
+}
+
+/// Starts without `--standby` keep the parent, but not the standby.
+#[test]
+fn a_standby_that_no_start_uses_leaves_after_the_idle_limit() {
+    let Some(card) = Card::learned(PROGRAM) else {
+        return;
+    };
+    // The next parent has another limit.
+    assert_eq!(card.prepare("parked", 1).code, Some(0));
+    assert_eq!(card.stop().code, Some(0));
+    let mut prepare = card.command(&["--prepare", "--standby=hot", "--idle", "10"], &[]);
+    let said = run(&mut prepare);
+    assert_eq!(said.code, Some(0), "{}", said.err);
+    let standby = card.standbys("hot")[0];
+    let parent = handle(parent_of(parent_of(standby))).unwrap();
+    let standby = handle(standby).unwrap();
+    while !has_exited(&standby, 500) {
+        let said = run(&mut card.command(&["-v", "--idle", "10"], &[]));
+        assert!(said.err.contains("started warm"), "{}", said.err);
+        assert_eq!(said.out, WARM);
+    }
+    assert!(!has_exited(&parent, 0));
+}
+
 #[test]
 fn programs_that_could_differ_have_no_standby() {
     let cpu = "print('context', 0)\nimport json";

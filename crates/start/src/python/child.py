@@ -60,7 +60,7 @@ class Child:
                 meanwhile = meanwhile or self.parent.copy_pages()
                 patience = next(meanwhile, FOR_EVER) or 0
                 if self.standby and patience == FOR_EVER:
-                    patience = self.standby.look()
+                    patience = self.standby.stay()
                 continue
             if self.link.fileno() in ready:
                 if self.standby:

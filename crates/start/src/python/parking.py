@@ -53,12 +53,13 @@ class Failed(Exception):
     """A call of the driver; a sentence."""
 
 
-def help(socket, process, driver):
-    """Serves the standby with this process number until it has no more commands."""
+def help(socket, process, driver, under_way):
+    """Serves the standby with this process number until it has no more commands. `under_way` is
+    memory that the supervisor shares: 1 from the begin of a restore until it has succeeded."""
     import ctypes
     import threading
 
-    helper = Helper(ctypes, socket, process, driver)
+    helper = Helper(ctypes, socket, process, driver, under_way)
     # A call into a driver that hangs cannot be interrupted, so the clock is a thread.
     clock = threading.Thread(target=helper.watch, daemon=True)
     clock.start()
@@ -68,8 +69,22 @@ def help(socket, process, driver):
         os._exit(0)
 
 
+def end(process, error, why):
+    """Kills a standby; with the standard error of its program, if that runs already."""
+    if error is not None:
+        text = "preheat: the GPU could not be restored: %s\n" % why
+        try:
+            os.write(error, text.encode())
+        except OSError:
+            pass
+    try:
+        os.kill(process, 9)
+    except OSError:
+        pass
+
+
 class Helper:
-    def __init__(self, ctypes, socket, process, driver):
+    def __init__(self, ctypes, socket, process, driver, under_way):
         import time
 
         self.ctypes, self.socket, self.process = ctypes, socket, process
@@ -79,8 +94,9 @@ class Helper:
         self.error, self.runs = None, False
         # Why the card was not restored: the standby may have stopped waiting for the answer.
         self.refused = None
-        # The descriptor that came with a command, and the shared page.
-        self.passed, self.shared = None, None
+        # The descriptor that came with a command, and the pages shared with the standby and with
+        # the supervisor.
+        self.passed, self.shared, self.under_way = None, None, under_way
 
     def watch(self):
         """Kills a standby that takes too long."""
@@ -145,16 +161,7 @@ class Helper:
                 self.answer("go", b"")
         except OSError:
             pass
-        if self.runs and self.error is not None:
-            text = "preheat: the GPU could not be restored: %s\n" % why
-            try:
-                os.write(self.error, text.encode())
-            except OSError:
-                pass
-        try:
-            os.kill(self.process, 9)
-        except OSError:
-            pass
+        end(self.process, self.error if self.runs else None, why)
         os._exit(0)
 
     def bus(self, address):
@@ -224,6 +231,7 @@ class Helper:
         if 0 <= free < int(needed) + MARGIN:
             self.refused = "only %d MiB of device memory are free" % (free >> 20)
             raise Failed(self.refused)
+        self.under_way[0] = 1
         self.say("ok %d" % free)
         try:
             self.call("Restore")
@@ -232,6 +240,7 @@ class Helper:
             # The calls of a program that already runs would block forever.
             self.refused = str(error)
             raise
+        self.under_way[0] = 0
         self.note_restored()
         return 0
 

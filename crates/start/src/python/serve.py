@@ -276,6 +276,8 @@ class Supervisor:
     def __init__(self, tools, control, child, process, load):
         self.tools, self.control, self.child, self.process = tools, control, child, process
         self.load, self.is_standby = load, False
+        # The process that parks and wakes a standby, and whether it is restoring the GPU.
+        self.helper, self.under_way = 0, None
         self.client = None
         self.is_alone = False
 
@@ -299,6 +301,7 @@ class Supervisor:
             for fd, _ in ready:
                 if fd == signals:
                     os.read(signals, 512)
+                    self.see_helper()
                     continue
                 poll.unregister(fd)
                 if fd == control:
@@ -338,16 +341,32 @@ class Supervisor:
 
     def make_helper(self, fd, driver):
         """Forks the process that parks a standby; the child has its commands."""
+        import mmap
+
         self.control.send(b"s")
         socket = self.tools.socket.socket(fileno=fd)
-        if os.fork() == 0:
+        self.under_way = mmap.mmap(-1, mmap.PAGESIZE)
+        self.helper = os.fork()
+        if self.helper == 0:
             try:
                 self.control.close()
                 self.child.close()
-                self.load("parking.py")["help"](socket, self.process, driver)
+                self.load("parking.py")["help"](socket, self.process, driver, self.under_way)
             finally:
                 os._exit(0)
         socket.close()
+
+    def see_helper(self):
+        """Ends a program whose GPU nobody restores any more: its CUDA calls would block forever."""
+        if not self.helper or not os.waitpid(self.helper, os.WNOHANG)[0]:
+            return
+        self.helper = 0
+        if self.under_way[0] and self.client:
+            try:
+                error = os.open("/proc/%d/fd/2" % self.process, os.O_WRONLY | os.O_APPEND)
+            except OSError:
+                error = None  # It is closed, or a socket.
+            self.load("parking.py")["end"](self.process, error, "the helper process has exited")
 
     def is_over(self):
         """Reports status changes of the child; returns True if it has exited."""

@@ -12,8 +12,8 @@ import sys
 
 # Descriptors below this number are left to the program: the driver's are above.
 LOWEST_DESCRIPTOR = 256
-# Between two looks at the memory of the card, in milliseconds.
-LOOK_EVERY = 5000
+# The interval for checking the memory of the card, and the longest wait, in milliseconds.
+CHECK_EVERY, LONGEST_WAIT = 5000, 3600 * 1000
 # How long a helper may take to answer, in seconds.
 PATIENCE = 400
 # How long the helper may take to find out how much memory is free, in seconds.
@@ -48,6 +48,8 @@ class Standby:
         self.path = self.plan.path("-%d.standby" % os.getpid())
         self.file = self.plan.path("-%d.waits" % os.getpid())
         self.held, self.helper, self.query = 0, None, None
+        # The time at which it leaves if no start has come.
+        self.until = 0.0
         # Answers of the helper that were received, and not read yet.
         self.answers = b""
         # The shared page that shows whether the card is being restored.
@@ -73,6 +75,7 @@ class Standby:
             for fd in filled:
                 os.close(fd)
         self.ask("ready", False)
+        self.until = self.tools.time.monotonic() + self.child.parent.idle
         self.write(self.wanted.form)
 
     def make_helper(self):
@@ -246,16 +249,22 @@ class Standby:
             except OSError:
                 pass
 
-    def look(self):
-        """Leaves if less than a twentieth of the card is free while this standby holds some.
-        Returns how long to wait until the next look, in milliseconds; -1 means forever."""
+    def stay(self):
+        """Leaves if no start has come within the idle limit of its parent, which other starts
+        prolong, or if less than a twentieth of the card is free while this standby holds some. Returns
+        the time until the next check, in milliseconds."""
+        left = self.until - self.tools.time.monotonic()
+        if left <= 0:
+            self.leave("no start used it within the idle limit")
+            os._exit(0)
+        left = min(int(left * 1000) + 1, LONGEST_WAIT)
         if self.wanted.form == "parked":
-            return -1
+            return left
         free, total = self.query()
         if free * 20 < total:
             self.leave("the GPU has little free memory")
             os._exit(0)
-        return LOOK_EVERY
+        return min(left, CHECK_EVERY)
 
     def wake(self):
         """A client has come."""
