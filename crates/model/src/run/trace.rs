@@ -177,7 +177,7 @@ pub enum What {
 
 impl What {
     /// The number of types, each detected iteration counted as one.
-    pub const COUNT: usize = 13 + Iteration::LAST as usize;
+    pub const COUNT: usize = 13 + Iteration::ALL.len();
 
     /// The position of the type in a table with [`What::COUNT`] entries.
     pub const fn index(self) -> usize {
