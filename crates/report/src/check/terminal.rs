@@ -5,7 +5,8 @@ use preheat_model::check::{CheckReport, Line, Verdict};
 use super::words::{headline, measured, not_passing, starts, title, used, why};
 use crate::html::markup::command_line;
 use crate::terminal::cells::{bar, middle};
-use crate::terminal::{Screen, Style, Terminal, clean, fit, pad, width};
+use crate::terminal::table::{Table, left, right};
+use crate::terminal::{Screen, Style, Terminal, clean, pad, width};
 
 /// The maximum width of the bar that shows how much of a limit is used.
 const BAR: usize = 12;
@@ -13,6 +14,9 @@ const BAR: usize = 12;
 const LEAST_BAR: usize = 6;
 /// The minimum width of the column of limit names.
 const LEAST_NAME: usize = 12;
+
+/// The header of the column of used shares.
+const USED: &str = "used";
 
 /// Renders the report; no line is wider than the terminal.
 pub fn check_terminal(report: &CheckReport, terminal: &Terminal) -> String {
@@ -70,56 +74,44 @@ fn appearance(verdict: Verdict) -> (Style, &'static str) {
 }
 
 fn table(screen: &mut Screen, lines: &[Line]) {
-    let cells: Vec<[String; 4]> = (lines.iter())
-        .map(|line| {
-            [
-                title(line),
-                line.unit.write(line.most),
-                measured(line),
-                used(line),
-            ]
-        })
-        .collect();
-    let heads = ["limit", "at most", "measured", "used"];
-    let longest = |at: usize| {
-        let cells = cells.iter().map(|row| width(&row[at]));
-        cells.chain([width(heads[at])]).max().unwrap_or(0)
+    let mut table = Table::new(&[
+        left("limit"),
+        right("at most"),
+        left("measured"),
+        right(USED),
+    ]);
+    let style_of_text = |line: &Line| match line.verdict {
+        Verdict::Pass => Style::Plain,
+        verdict => appearance(verdict).0,
     };
-    let [mut name, most, found, share] = [0, 1, 2, 3].map(longest);
-    let room = screen.terminal.width;
-    // A narrow terminal drops the bars, then the percentages, then truncates the names.
-    let without = |share: usize| 2 + 2 + most + 2 + found + share;
-    let bars = match room.saturating_sub(name + without(share + 2) + 2) {
-        little if little < LEAST_BAR => 0,
-        some => some.min(BAR),
-    };
-    let shares = name.min(LEAST_NAME) + without(share + 2) <= room;
-    let rest = without(if shares { share + 2 } else { 0 } + if bars > 0 { bars + 2 } else { 0 });
-    name = name.min(room.saturating_sub(rest).max(LEAST_NAME));
-    let row = |mark: &str, [of, limit, value, part]: [&str; 4], bar: &str| {
-        let mut text = format!(
-            "{mark} {}  {limit:>most$}  {value:<found$}",
-            pad(&fit(of, name), name)
-        );
-        if bars > 0 {
-            text.push_str(&format!("  {bar:<bars$}"));
-        }
-        if shares {
-            text.push_str(&format!("  {part:>share$}"));
-        }
-        text
-    };
-    screen.blank();
-    screen.line(vec![(Style::Dim, row(" ", heads, ""))]);
-    for (line, cells) in lines.iter().zip(&cells) {
-        let (style, mark) = appearance(line.verdict);
-        let bar = bar(line.used.unwrap_or(0.0).min(1.0), 1.0, bars.max(1));
-        let [of, limit, value, part] = cells;
-        let text = row("", [of, limit, value, part], &bar);
-        let style_of_text = match line.verdict {
-            Verdict::Pass => Style::Plain,
-            _ => style,
-        };
-        screen.line(vec![(style, mark.to_owned()), (style_of_text, text)]);
+    for line in lines {
+        let cells = [
+            title(line),
+            line.unit.write(line.most),
+            measured(line),
+            used(line),
+        ];
+        let cells = cells.map(|text| (style_of_text(line), text));
+        table.marked(appearance(line.verdict), cells.to_vec());
     }
+    // A narrow terminal drops the bars, then the percentages, then truncates the names.
+    let room = screen.terminal.width;
+    let longest = lines
+        .iter()
+        .map(|line| width(&title(line)))
+        .max()
+        .unwrap_or(0);
+    match room.saturating_sub(table.width() + 2) {
+        bars @ LEAST_BAR.. => {
+            let bars = bars.min(BAR);
+            let share = |line: &Line| line.used.unwrap_or(0.0).min(1.0);
+            let cells = (lines.iter())
+                .map(|line| (style_of_text(line), pad(&bar(share(line), 1.0, bars), bars)));
+            table.insert(3, left(""), cells);
+        }
+        _ if table.room_of_first(room) < longest.min(LEAST_NAME) => table.remove(USED),
+        _ => {}
+    }
+    screen.blank();
+    table.show(screen);
 }

@@ -7,7 +7,7 @@ use preheat_model::classify::{Benchmark, ClassifyReport, Measures, Start};
 use preheat_model::stats::{Class, Consistency, Interval};
 
 use super::words;
-use crate::terminal::cells::{Column, Grid};
+use crate::terminal::table::{Cell, Table, left, right};
 use crate::terminal::{Screen, Style, Terminal, clean, joined, width};
 use crate::units::{ABSENT, TOO_WIDE, duration_parts, ratio, span, too_wide};
 
@@ -79,28 +79,25 @@ fn show_rows(screen: &mut Screen, report: &ClassifyReport) {
         return;
     }
     screen.blank();
-    let column = |name, right| Column { name, right };
     let names = words::names(report);
-    let mut grid = Grid {
-        columns: vec![
-            column("benchmark", false),
-            column("first", true),
-            column("steady", true),
-            column("ratio", true),
-            column(INTERVAL, false),
-            column("class", false),
-            column("discard", true),
-        ],
-        rows: (names.iter().zip(&report.benchmarks))
-            .map(|(name, benchmark)| benchmark_row(name, benchmark))
-            .collect(),
-    };
+    let mut table = Table::new(&[
+        left("benchmark"),
+        right("first"),
+        right("steady"),
+        right("ratio"),
+        left(INTERVAL),
+        left("class"),
+        right("discard"),
+    ]);
+    for (name, benchmark) in names.iter().zip(&report.benchmarks) {
+        table.row(benchmark_row(name, benchmark));
+    }
     let longest = names.iter().map(|name| width(name)).max();
     let wanted = longest.unwrap_or(0).min(NAME);
-    if grid.room_of_first(screen.terminal.width) < wanted {
-        grid.remove(INTERVAL);
+    if table.room_of_first(screen.terminal.width) < wanted {
+        table.remove(INTERVAL);
     }
-    grid.show(screen);
+    table.show(screen);
     let mixed = |b: &Benchmark| b.consistency != Consistency::Consistent;
     if report.benchmarks.iter().any(mixed) {
         screen.blank();
@@ -108,7 +105,7 @@ fn show_rows(screen: &mut Screen, report: &ClassifyReport) {
     }
 }
 
-fn benchmark_row(name: &str, benchmark: &Benchmark) -> Vec<(Style, String)> {
+fn benchmark_row(name: &str, benchmark: &Benchmark) -> Vec<Cell> {
     let absent = || ABSENT.to_owned();
     let star = match benchmark.consistency {
         Consistency::Consistent => "",
@@ -242,22 +239,19 @@ fn show_numbers(screen: &mut Screen, benchmark: &Benchmark) {
 
 fn show_starts(screen: &mut Screen, starts: &[Start]) {
     screen.blank();
-    let column = |name, right| Column { name, right };
-    let grid = Grid {
-        columns: vec![
-            column("start", true),
-            column("first", true),
-            column("steady", true),
-            column("ratio", true),
-            column("excess", true),
-            column("steady after", true),
-            column("class", false),
-        ],
-        rows: (starts.iter().take(STARTS).enumerate())
-            .map(|(at, start)| start_row(at, start))
-            .collect(),
-    };
-    grid.show(screen);
+    let mut table = Table::new(&[
+        right("start"),
+        right("first"),
+        right("steady"),
+        right("ratio"),
+        right("excess"),
+        right("steady after"),
+        left("class"),
+    ]);
+    for (at, start) in starts.iter().take(STARTS).enumerate() {
+        table.row(start_row(at, start));
+    }
+    table.show(screen);
     if starts.len() > STARTS {
         let more = format!("  {} more in --json", starts.len() - STARTS);
         screen.line(vec![(Style::Dim, more)]);

@@ -5,6 +5,7 @@
 
 pub(crate) mod cells;
 mod screen;
+pub(crate) mod table;
 pub(crate) mod text;
 
 pub(crate) use screen::{Line, Screen};

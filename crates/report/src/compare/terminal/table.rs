@@ -4,7 +4,7 @@
 //! names of series, the relative change, then base and new. Other long names, which are those
 //! of timed regions, get a separate line above their numbers instead: both ends matter.
 
-use preheat_model::compare::{Level, QuantityChange, Verdict};
+use preheat_model::compare::{Level, QuantityChange, Unit, Verdict};
 
 use super::super::words::{change, changed, interval, percents, signed, value, verdict};
 use super::style_of;
@@ -51,11 +51,33 @@ impl Name {
     }
 }
 
+/// A value, and the width of its unit with the space before it.
+struct Value {
+    text: String,
+    unit: usize,
+}
+
+impl Value {
+    fn of(level: &Option<Level>, unit: Unit) -> Value {
+        let Some(level) = level else {
+            let text = ABSENT.to_owned();
+            return Value { text, unit: 0 };
+        };
+        let text = value(level.mean.value, unit);
+        let unit = match unit {
+            _ if text == ABSENT => 0,
+            Unit::Seconds | Unit::Bytes => 1 + width(unit.shown_in(level.mean.value).1),
+            Unit::Ratio | Unit::Iterations | Unit::Count | Unit::ExitCode => 0,
+        };
+        Value { text, unit }
+    }
+}
+
 /// A row before alignment.
 pub(super) struct Row {
     name: Name,
-    base: String,
-    new: String,
+    base: Value,
+    new: Value,
     change: String,
     relative: String,
     verdict: String,
@@ -66,10 +88,6 @@ pub(super) struct Row {
 impl Row {
     /// Creates the row of a quantity.
     pub fn new(name: Name, quantity: &QuantityChange) -> Row {
-        let level = |level: &Option<Level>| match level {
-            Some(level) => value(level.mean.value, quantity.unit),
-            None => ABSENT.to_owned(),
-        };
         let by = quantity
             .difference
             .map_or(String::new(), |by| signed(by.value, quantity.unit));
@@ -84,8 +102,8 @@ impl Row {
         };
         Row {
             name,
-            base: level(&quantity.base),
-            new: level(&quantity.new),
+            base: Value::of(&quantity.base, quantity.unit),
+            new: Value::of(&quantity.new, quantity.unit),
             change: match quantity.verdict {
                 Verdict::Same => String::new(),
                 _ => by,
@@ -122,8 +140,8 @@ impl Table {
         let widest = |of: &dyn Fn(&Row) -> usize| rows.iter().map(of).max().unwrap_or(0);
         let mut table = Table {
             name: widest(&|row| row.name.width()),
-            base: widest(&|row| width(&row.base)).max(4),
-            new: widest(&|row| width(&row.new)).max(3),
+            base: widest(&|row| width(&row.base.text)).max(4),
+            new: widest(&|row| width(&row.new.text)).max(3),
             change: match widest(&|row| width(&row.change)) {
                 0 => 0,
                 some => some.max(6),
@@ -229,8 +247,8 @@ impl Table {
             }
         };
         line.extend([
-            (style, right(&row.base, self.base)),
-            (style, right(&row.new, self.new)),
+            (style, right(&row.base.text, self.base)),
+            (style, right(&row.new.text, self.new)),
             (strong, right(&row.change, self.change)),
         ]);
         if self.relative > 0 {
@@ -280,14 +298,12 @@ fn right(text: &str, column: usize) -> String {
     }
 }
 
-/// Pads the texts on the right so that their units align.
-fn align(rows: &mut [Row], of: impl Fn(&mut Row) -> &mut String) {
-    let unit = |text: &str| text.split_once(' ').map_or(0, |(_, unit)| width(unit) + 1);
-    let longest = rows.iter_mut().map(|row| unit(of(row))).max().unwrap_or(0);
+/// Pads the values on the right so that their units align.
+fn align(rows: &mut [Row], of: impl Fn(&mut Row) -> &mut Value) {
+    let longest = rows.iter_mut().map(|row| of(row).unit).max().unwrap_or(0);
     for row in rows {
-        let text = of(row);
-        let short = longest - unit(text);
-        text.push_str(&" ".repeat(short));
+        let value = of(row);
+        value.text.push_str(&" ".repeat(longest - value.unit));
     }
 }
 

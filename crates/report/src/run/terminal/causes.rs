@@ -4,7 +4,8 @@ use preheat_model::run::{Cause, IterationsBy, RunReport};
 
 use super::super::words::{function, percent};
 use crate::terminal::cells::{bar, durations, is_words, name as cut};
-use crate::terminal::{Screen, Style, clean, fit, width};
+use crate::terminal::table::{Table, left, right};
+use crate::terminal::{Screen, Style, clean, fit, pad, width};
 use crate::units::duration;
 
 /// Causes below this share are combined.
@@ -52,12 +53,21 @@ pub(super) fn show(screen: &mut Screen, report: &RunReport) {
     );
 
     let room = screen.terminal.width;
-    let name = rows.iter().map(|row| width(&row.name)).max().unwrap_or(0);
-    let times = durations(rows.iter().map(|row| row.seconds));
-    let time = times.first().map_or(0, |text| width(text));
-    let shares: Vec<String> = rows.iter().map(|row| percent(row.share)).collect();
-    let share = shares.iter().map(|text| width(text)).max().unwrap_or(0);
-    let fixed = 2 + name + 2 + time + 2 + share;
+    let mut table = Table::new(&[left(""), left(""), right("")]);
+    for (row, time) in rows
+        .iter()
+        .zip(durations(rows.iter().map(|row| row.seconds)))
+    {
+        let cells = [row.name.clone(), time, percent(row.share)];
+        table.row(cells.map(|text| (row.style, text)).to_vec());
+        let times = durations(row.functions.iter().map(|(seconds, _)| *seconds));
+        for ((_, function), time) in row.functions.iter().zip(&times) {
+            let left = room.saturating_sub(6 + width(time));
+            let text = format!("    {time}  {}", fit(function, left));
+            table.below(vec![(Style::Dim, text)]);
+        }
+    }
+    let fixed = table.width();
     // Prefer a complete phrase to a longer bar.
     let words = rows.iter().filter(|row| is_words(&row.item));
     let words = words.map(|row| width(&row.item)).max().unwrap_or(0);
@@ -66,26 +76,17 @@ pub(super) fn show(screen: &mut Screen, report: &RunReport) {
         _ if room >= WIDE => LONG_BAR,
         _ => BAR.min(room.saturating_sub(fixed + 2 + 2 + words).max(LEAST_BAR)),
     };
-    let item = room.saturating_sub(fixed + if bars > 0 { bars + 2 } else { 0 } + 2);
-    let longest = rows.iter().map(|row| row.seconds).fold(0.0, f64::max);
-    for ((row, time), part) in rows.iter().zip(&times).zip(&shares) {
-        let mut line = vec![(row.style, format!("  {:<name$}  ", fit(&row.name, name)))];
-        if bars > 0 {
-            let bar = bar(row.seconds, longest, bars);
-            line.push((row.style, format!("{bar:<bars$}  ")));
-        }
-        line.push((row.style, format!("{time}  {part:>share$}")));
-        if item >= LEAST_ITEM {
-            line.push((Style::Dim, format!("  {}", cut(&row.item, item))));
-        }
-        screen.line(line);
-        let times = durations(row.functions.iter().map(|(seconds, _)| *seconds));
-        for ((_, function), time) in row.functions.iter().zip(&times) {
-            let left = room.saturating_sub(6 + width(time));
-            let text = format!("    {time}  {}", fit(function, left));
-            screen.line(vec![(Style::Dim, text)]);
-        }
+    if bars > 0 {
+        let longest = rows.iter().map(|row| row.seconds).fold(0.0, f64::max);
+        let bar = |row: &Row| (row.style, pad(&bar(row.seconds, longest, bars), bars));
+        table.insert(1, left(""), rows.iter().map(bar));
     }
+    let item = room.saturating_sub(table.width() + 2);
+    if item >= LEAST_ITEM {
+        let items = rows.iter().map(|row| (Style::Dim, cut(&row.item, item)));
+        table.append(left(""), items);
+    }
+    table.show(screen);
 }
 
 fn rows(report: &RunReport) -> Vec<Row> {

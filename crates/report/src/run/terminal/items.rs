@@ -4,6 +4,7 @@ use preheat_model::run::{Cause, Item, RunReport};
 
 use super::super::words::waited;
 use crate::terminal::cells::{durations, is_words, name as cut};
+use crate::terminal::table::{Table, left};
 use crate::terminal::{Screen, Style, clean, pad, width};
 use crate::units::{bytes, duration};
 
@@ -89,7 +90,6 @@ fn list(screen: &mut Screen, title: &str, about: &str, entries: &[Entry]) {
     );
     let room = screen.terminal.width;
     let times = durations(entries.iter().map(|entry| entry.seconds));
-    let time = times.first().map_or(0, |text| width(text));
     let names: Vec<String> = entries
         .iter()
         .map(|entry| clean(&entry.item.name))
@@ -102,21 +102,19 @@ fn list(screen: &mut Screen, title: &str, about: &str, entries: &[Entry]) {
         _ if room >= WIDE => Cause::as_str,
         _ => Cause::short,
     };
-    let longest = entries.iter().map(|entry| width(cause(entry.cause))).max();
-    let causes = longest.filter(|_| room >= LEAST_WITH_CAUSE).unwrap_or(0);
-    let gap = if causes > 0 { 2 } else { 0 };
-    let left = room.saturating_sub(2 + time + 2 + name + 2 + causes + gap);
-    for ((entry, time), title) in entries.iter().zip(&times).zip(&names) {
-        let mut line = vec![
-            (Style::Plain, format!("  {time}  ")),
-            (Style::Bold, format!("{}  ", pad(&cut(title, name), name))),
-        ];
-        if causes > 0 {
-            line.push((Style::Plain, format!("{:<causes$}  ", cause(entry.cause))));
-        }
-        line.push((Style::Dim, details(entry, left)));
-        screen.line(line);
+    let mut table = Table::new(&[left(""), left("")]);
+    for (time, title) in times.into_iter().zip(&names) {
+        let title = pad(&cut(title, name), name);
+        table.row(vec![(Style::Plain, time), (Style::Bold, title)]);
     }
+    if room >= LEAST_WITH_CAUSE {
+        let cell = |entry: &Entry| (Style::Plain, cause(entry.cause).to_owned());
+        table.append(left(""), entries.iter().map(cell));
+    }
+    let rest = room.saturating_sub(table.width() + 2);
+    let cell = |entry: &Entry| (Style::Dim, details(entry, rest));
+    table.append(left(""), entries.iter().map(cell));
+    table.show(screen);
 }
 
 /// The details of an item in at most `room` columns: as many facts as fit, preceded by the

@@ -9,9 +9,9 @@ mod causes;
 mod excess;
 mod head;
 mod items;
-mod ladder;
 mod regions;
 mod remedies;
+mod temperatures;
 
 use preheat_model::run::RunReport;
 
@@ -27,7 +27,7 @@ pub fn run_terminal(report: &RunReport, terminal: &Terminal) -> String {
     items::show(&mut screen, report);
     excess::show(&mut screen, report);
     remedies::show(&mut screen, &report.remedies);
-    ladder::show(&mut screen, report);
+    temperatures::show(&mut screen, report);
     show_notes(&mut screen, report);
     screen.finish()
 }

@@ -5,7 +5,8 @@ use preheat_model::run::RunReport;
 
 use super::super::words::{counted, slowest_first, temperature, time_span};
 use crate::terminal::cells::{bar, durations};
-use crate::terminal::{Screen, Style, width};
+use crate::terminal::table::{Table, left};
+use crate::terminal::{Screen, Style, pad};
 use crate::units::duration;
 
 /// The length of the bars, and on a wide terminal.
@@ -48,26 +49,27 @@ pub(super) fn show(screen: &mut Screen, report: &RunReport) {
         Style::Dim,
         "time to first, slowest first",
     );
-    let room = screen.terminal.width;
-    let name = rows.iter().map(|row| width(row.name)).max().unwrap_or(0);
-    let times = durations(rows.iter().map(|row| row.seconds));
-    let time = times.first().map_or(0, |text| width(text));
-    let bars = match room {
-        _ if 2 + name + 2 + BAR + 2 + time > room => 0,
-        _ if room >= WIDE => LONG_BAR,
+    let mut table = Table::new(&[left(""), left("")]);
+    for (row, time) in rows
+        .iter()
+        .zip(durations(rows.iter().map(|row| row.seconds)))
+    {
+        let name = row.name.to_owned();
+        table.row(vec![(Style::Plain, name), (Style::Plain, time)]);
+    }
+    let bars = match screen.terminal.width {
+        room if table.width() + 2 + BAR > room => 0,
+        WIDE.. => LONG_BAR,
         _ => BAR,
     };
-    let longest = rows.iter().map(|row| row.seconds).fold(0.0, f64::max);
-    for (row, time) in rows.iter().zip(&times) {
-        let mut line = vec![(Style::Plain, format!("  {:<name$}  ", row.name))];
-        if bars > 0 {
-            let bar = bar(row.seconds, longest, bars);
-            line.push((Style::Plain, format!("{bar:<bars$}  ")));
-        }
-        line.push((Style::Plain, time.clone()));
-        line.push((Style::Dim, format!("  {}", row.about)));
-        screen.line(line);
+    if bars > 0 {
+        let longest = rows.iter().map(|row| row.seconds).fold(0.0, f64::max);
+        let bar = |row: &Row| (Style::Plain, pad(&bar(row.seconds, longest, bars), bars));
+        table.insert(1, left(""), rows.iter().map(bar));
     }
+    let about = rows.iter().map(|row| (Style::Dim, row.about.clone()));
+    table.append(left(""), about);
+    table.show(screen);
     let what: Vec<String> = rungs
         .iter()
         .map(|rung| {
