@@ -43,7 +43,7 @@ fn every_experiment_runs_on_opencl() {
         assert_eq!(experiment.failures, [], "{}", id.id());
         assert!(!experiment.series.is_empty(), "{}", id.id());
     }
-    // Claim 10 speaks of the CPU too: its training stands beside the device's.
+    // Claim 10 is about the CPU too: its training is compared with that of the device.
     assert!(
         report
             .experiments

@@ -117,7 +117,7 @@ with torch.no_grad():
         let records = (launches[call], copies[call]);
         assert_eq!(records, if whole { (5, 1) } else { (0, 0) }, "{call}");
     }
-    // The cause of the late slow one is there, whether it comes in a window or not.
+    // The cause of the late slow iteration is recorded, in a window or not.
     let loaded = spans(&process, What::Module);
     assert_eq!(loaded.len(), 1);
     assert!(calls[199].1 <= loaded[0].begin && loaded[0].end <= calls[200].0);

@@ -9,7 +9,7 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
 mod support;
-use support::{Directory, Said, preheat, python_with, require, run, signal, wait_for};
+use support::{Directory, Said, preheat, python_with, require, run, signal, wait_for, waiting};
 
 /// Compiles with JAX, and says how often its cache had it and had it not.
 const JAX: &str = "
@@ -137,7 +137,7 @@ fn pocl_finds_what_was_carried() {
     };
     let home = Directory::new();
     fs::write(home.join("program.py"), OPENCL).expect("a program");
-    // The variable is as good as the flag, and no start has to be asked to.
+    // The variable works like the flag.
     let place = home.join("kept");
     let program = || {
         let mut command = start(&home, &["--"]);
@@ -317,9 +317,7 @@ fn ctrl_c_while_it_waits_for_input_leaves_nothing() {
     let unfinished = home.join(&format!("kept/.unpack-{}", child.id()));
     wait_for(&unfinished, &mut child);
     let state = || fs::read_to_string(format!("/proc/{}/stat", child.id())).unwrap_or_default();
-    while !state().contains(") S ") {
-        std::thread::yield_now();
-    }
+    waiting::until("it waits for its input", &[], || state().contains(") S "));
     assert!(signal("-INT", &child));
     let ended = child.wait_with_output().expect("it ends");
     drop(input);

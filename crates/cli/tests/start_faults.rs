@@ -99,7 +99,7 @@ fn a_parent_that_does_not_answer_is_skipped() {
     assert_eq!(next.status.code(), Some(3));
     // A parent that is stopped is given up.
     assert!(!PathBuf::from(format!("/proc/{parent}/cwd")).exists());
-    // The child that waits in vain is, too.
+    // The child that waits is abandoned too.
     until("it has left", || {
         !PathBuf::from(format!("/proc/{child}/cwd")).exists()
     });
@@ -208,7 +208,7 @@ fn changes_are_noticed_before_a_warm_start() {
     };
     there(1);
     assert_eq!(start(&warm, &program).warm(&program).out, "(22, None)\n");
-    // A variable that it asked for has another value; one that nobody asked for has.
+    // A variable that it read has another value; one that nothing read has one.
     let with = |name: &str| {
         let mut command = warm.started(&program);
         Observed::of(command.env(name, "1").output().expect("it starts"))

@@ -183,7 +183,7 @@ fn a_package_of_which_each_part_changes_something() {
     hides(&warm, "venv/bin/python", LOOKS, &ways);
 }
 
-/// A finder of the program's is asked for modules that are hidden, too.
+/// Hidden modules are also looked up with the program's own finder.
 #[test]
 fn the_program_changes_where_modules_are_found() {
     let Some(warm) = Warm::new() else { return };

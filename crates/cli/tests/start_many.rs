@@ -10,7 +10,7 @@ mod warm;
 use support::{pythons_with_torch, require, run};
 use warm::{Observed, Warm, as_is};
 
-/// A control group of the test, gone in the end.
+/// A control group for the test, removed at its end.
 struct Group(PathBuf);
 
 impl Group {

@@ -25,7 +25,7 @@ for _ in range(8):
 print('trained')
 ";
 
-/// One at a time: what is measured beside another is not measured.
+/// Tests that measure run one at a time: they would disturb each other.
 static ALONE: Mutex<()> = Mutex::new(());
 
 fn alone() -> MutexGuard<'static, ()> {
@@ -79,7 +79,7 @@ fn remedies_that_help_are_used_by_later_starts() {
     let second = run(&mut warm.started(&[python, "trains.py"]));
     assert!(second.err.contains("started warm"), "{}", second.err);
     assert_eq!(second.out, "trained\n");
-    // One that is not asked for is not tried.
+    // A remedy that was not requested is not measured.
     let said = run(warm
         .preheat(&[
             "--measure",

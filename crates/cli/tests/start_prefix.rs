@@ -19,7 +19,7 @@ fn write(warm: &Warm, name: &str, text: &str) {
     fs::write(path, text).expect("it is written");
 }
 
-/// A start by way of preheat, and what that says of it.
+/// A start with `preheat start`, and its message.
 fn started(warm: &Warm, words: &[&str], how: &dyn Fn(&mut Command)) -> Observed {
     let mut command = warm.started(words);
     how(&mut command);
@@ -67,7 +67,7 @@ import torch
         &as_is,
     );
     assert_eq!(warm.same(&words, &as_is).out, "1 1 1\n");
-    // The program replaces it, but may have looked at it before.
+    // The program replaces it, but may have read it before.
     let other = started(&warm, &words, &|command| {
         command.env("OMP_NUM_THREADS", "2");
     });
@@ -130,7 +130,7 @@ import helper
     }
 }
 
-/// A module that was looked for and not found is found when it is there.
+/// A module that was not found before is found as soon as it exists.
 #[test]
 fn an_optional_module_appears() {
     let program = "import sys

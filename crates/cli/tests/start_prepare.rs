@@ -86,7 +86,7 @@ fn main() {
     assert_eq!(first.status.code(), Some(3));
     let ahead = [python, "cases.py", "facts"];
     warm.same(&ahead, &warm::as_is);
-    // Once it is there nothing is left to do.
+    // If it already runs, nothing is done.
     let parent = warm.parent();
     prepare(&preparation(None, 60)).expect("it is prepared");
     assert_eq!(warm.parent(), parent);

@@ -121,7 +121,7 @@ fn a_process_that_adopts_orphans_has_only_children_of_its_own() {
 
 #[test]
 fn a_lock_is_kept_over_the_start() {
-    // Whoever closes a file loses its locks, so another process looks.
+    // A process that closes a file loses its locks, so another one reads it.
     let program = "import fcntl, json, numpy, os
 if os.fork() == 0:
     with open('locked', 'r+') as other:

@@ -1,4 +1,4 @@
-//! Things that a module makes when it is imported, and that starts must not share or notice.
+//! Objects that a module creates while it is imported, and that starts must not share or notice.
 
 use std::fs;
 

@@ -101,7 +101,7 @@ fn a_parent_that_can_make_no_child_leaves() {
         println!("skipped: limits of others cannot be set here");
         return;
     }
-    // The child that waits is there already.
+    // The waiting child already exists.
     assert_eq!(start(&warm, &program).warm(&program).status.code(), Some(3));
     let mut command = warm.preheat(&["-v", "--"]);
     let next = Observed::of(command.args(&program).output().expect("it starts"));

@@ -1,5 +1,5 @@
-//! `preheat start --standby` with a scripted driver: who is started from a standby, what
-//! becomes of one that cannot be used, and that nothing stays.
+//! `preheat start --standby` with a scripted driver: which programs start from a standby,
+//! how an unusable one ends, and that nothing is left behind.
 
 use std::fs;
 use std::os::fd::{AsRawFd, FromRawFd, OwnedFd};
@@ -722,7 +722,7 @@ fn stopping_waits_until_standbys_have_exited() {
     for handle in &handles {
         assert!(has_exited(handle, 0), "it was not waited for");
     }
-    // Without its supervisor nobody kills it.
+    // Without its supervisor, nothing kills it.
     assert_eq!(card.prepare("hot", 1).code, Some(0));
     let standby = card.standbys("hot")[0];
     let (gone, supervisor) = (handle(standby).unwrap(), parent_of(standby));

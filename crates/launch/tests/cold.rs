@@ -1,6 +1,8 @@
 //! Starts at the requested temperature, and the launcher's samples of them.
 
 mod support;
+#[path = "../../../tests/waiting.rs"]
+mod waiting;
 
 use std::fs::File;
 
@@ -110,9 +112,10 @@ fn a_killed_launcher_leaves_a_readable_file() {
     let mut running = Running::new(scratch.launch(&["starts=1"], &["sh", "-c", script]));
     let command = running.line().parse().expect("a process");
     let path = scratch.recording().join("start-1/launcher.process");
-    while samples::read(&path).len() < 20 {
-        std::thread::yield_now();
-    }
+    let directory = path.parent().expect("a directory of the recording");
+    waiting::until("there are samples", &[directory], || {
+        samples::read(&path).len() >= 20
+    });
     running.signal(libc::SIGKILL);
     support::kill(command, libc::SIGKILL);
     running.end();

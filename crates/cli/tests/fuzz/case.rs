@@ -1,4 +1,4 @@
-//! One program in a directory: started plainly and by way of preheat after each change.
+//! One program in a directory: started plainly and with `preheat start` after each change.
 
 use std::collections::BTreeSet;
 use std::fs;
@@ -105,7 +105,7 @@ impl<'a> Case<'a> {
         case
     }
 
-    /// Starts the program after a change, plainly and by way of preheat.
+    /// Starts the program after a change, plainly and with `preheat start`.
     pub fn after(&mut self, change: &Change) -> Outcome {
         let paths: Vec<_> = self
             .installed
@@ -247,7 +247,7 @@ impl<'a> Case<'a> {
         command
     }
 
-    /// The program, for who is to find out what is wrong.
+    /// The program and the change, for debugging.
     pub fn shown(&self) -> String {
         let modules = self.installed.iter().map(|(path, text)| {
             let name = path.file_name().unwrap_or_default().display();

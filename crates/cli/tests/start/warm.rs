@@ -1,4 +1,4 @@
-//! Warm parents of a test's own, and the comparison of a plain with a warm start.
+//! Warm parents for a test, and the comparison of a plain start with a warm one.
 #![allow(dead_code, reason = "each test file uses a part of it")]
 
 use std::fs;
@@ -7,22 +7,21 @@ use std::os::unix::fs::PermissionsExt;
 use std::os::unix::process::ExitStatusExt;
 use std::path::PathBuf;
 use std::process::{Command, ExitStatus, Output, Stdio};
-use std::time::{Duration, Instant};
 
-use crate::support::{Directory, preheat, python_with, run};
+use crate::support::{Directory, preheat, python_with, run, waiting};
 
-/// The test programs, and a module of theirs.
+/// The test programs, and a module that they import.
 const CASES: &str = include_str!("cases.py");
 const OWN: &str = "def fail():\n    raise OSError('of my own')\n";
 
-/// A directory with programs, in which warm parents are made that are gone in the end.
+/// A directory with programs and their warm parents, which are stopped at its end.
 pub struct Warm {
     pub directory: Directory,
     pub python: PathBuf,
 }
 
 impl Warm {
-    /// With a Python that has numpy, if there is one.
+    /// Uses a Python that has numpy; `None` without one.
     pub fn new() -> Option<Warm> {
         Warm::with(python_with("numpy")?)
     }
@@ -39,8 +38,8 @@ impl Warm {
         Some(Warm { directory, python })
     }
 
-    /// A program for a Python of the test's own, `venv/bin/python`, that also has what is
-    /// installed beside a package from PyPI; and where its own packages go.
+    /// The same with a separate Python, `venv/bin/python`, that also has what is installed
+    /// beside a package from PyPI. Returns the directory of its own packages too.
     pub fn with_package(package: &str, program: &str) -> Option<(Warm, PathBuf)> {
         let warm = Warm::with(python_with(package)?)?;
         let installed = warm.venv();
@@ -53,14 +52,14 @@ impl Warm {
         Some((warm, installed))
     }
 
-    /// `preheat start` with these words, where the parents are ours.
+    /// `preheat start` with these arguments, which uses only the parents of this test.
     pub fn preheat(&self, words: &[&str]) -> Command {
         let mut command = self.ours(preheat());
         command.arg("start").args(words);
         command
     }
 
-    /// A command in the same surroundings.
+    /// A command with the same environment.
     fn ours(&self, mut command: Command) -> Command {
         command
             .current_dir(self.directory.path())
@@ -74,7 +73,7 @@ impl Warm {
         command
     }
 
-    /// Variables that are set or not there.
+    /// Variables that are set, or removed.
     pub fn surroundings(&self) -> [(&'static str, Option<PathBuf>); 6] {
         [
             ("XDG_RUNTIME_DIR", Some(self.directory.join("run"))),
@@ -86,22 +85,22 @@ impl Warm {
         ]
     }
 
-    /// A program started plainly.
+    /// A plain start of a program.
     pub fn plain(&self, program: &[&str]) -> Command {
         let mut command = self.ours(Command::new(program[0]));
         command.args(&program[1..]);
         command
     }
 
-    /// The same, by way of preheat, which says how, and has more patience than it would
-    /// have on a machine that does nothing else.
+    /// The same with `preheat start`, which prints how it started the program, and waits longer
+    /// for the parent than usual: the machine is busy.
     pub fn started(&self, program: &[&str]) -> Command {
         let mut command = self.preheat(&["-v", "--patience", "60", "--"]);
         command.args(program);
         command
     }
 
-    /// Have a warm parent for the program, started as `how` has it, and wait for it.
+    /// Has a warm parent created by a start that `how` has changed, and waits for it.
     pub fn warm_up(&self, program: &[&str], how: &dyn Fn(&mut Command)) {
         let before = self.parents();
         let mut first = self.started(program);
@@ -120,13 +119,14 @@ impl Warm {
         });
     }
 
-    /// Wait until a parent runs that a start has asked for.
+    /// Waits until the parent that a start has requested runs.
     pub fn wait_for_parent(&self) {
-        while self.count() == 0 {
+        until("a warm parent runs", || {
             if let Some(why) = self.refusal() {
-                panic!("there is no warm parent: {why}");
+                panic!("no warm parent was created: {why}");
             }
-        }
+            self.count() > 0
+        });
     }
 
     /// The number of running parents.
@@ -141,7 +141,7 @@ impl Warm {
         parents[0]
     }
 
-    /// The processes of the parents that run.
+    /// The processes of the running parents.
     pub fn parents(&self) -> Vec<libc::pid_t> {
         let said = run(&mut self.preheat(&["--list"]));
         assert_eq!(said.code, Some(0), "{}", said.err);
@@ -154,7 +154,7 @@ impl Warm {
             .collect()
     }
 
-    /// Wait until a parent that is being created is ready, or has failed.
+    /// Waits until a parent that is being created is ready, or has failed.
     pub fn settle(&self) {
         until("a parent is there, or cannot be", || {
             self.count() > 0 || self.refusal().is_some()
@@ -170,7 +170,7 @@ impl Warm {
         (!why.is_empty() && !why.contains("is being created")).then_some(why)
     }
 
-    /// Run a program plainly and warm; all that can be observed must be the same.
+    /// Runs a program plainly and warm. Everything that can be observed must be the same.
     pub fn same(&self, program: &[&str], how: &dyn Fn(&mut Command)) -> Observed {
         let mut plain = self.plain(program);
         how(&mut plain);
@@ -200,7 +200,7 @@ impl Warm {
         written.expect("the results are written");
     }
 
-    /// A Python of the test's own, whose path is `venv/bin/python`; where its packages go.
+    /// Creates a separate Python, `venv/bin/python`. Returns the directory of its packages.
     pub fn venv(&self) -> PathBuf {
         let python = self.python.to_str().expect("its path is text");
         let words = [
@@ -220,7 +220,7 @@ impl Warm {
         PathBuf::from(String::from_utf8(path).expect("a path"))
     }
 
-    /// The words of a case.
+    /// The command of a case.
     pub fn case<'a>(&'a self, words: &[&'a str]) -> Vec<&'a str> {
         let python = self.python.to_str().expect("its path is text");
         [&[python, "cases.py"], words].concat()
@@ -233,12 +233,9 @@ impl Drop for Warm {
     }
 }
 
-/// Look until it is so; not for ever.
-pub fn until(what: &str, is_so: impl Fn() -> bool) {
-    let began = Instant::now();
-    while !is_so() {
-        assert!(began.elapsed() < Duration::from_secs(180), "never: {what}");
-    }
+/// Waits until `holds` returns true.
+pub fn until(what: &str, holds: impl Fn() -> bool) {
+    waiting::until(what, &[], holds);
 }
 
 /// The children of a process.
@@ -289,7 +286,7 @@ fn without_addresses(text: &str) -> String {
     without
 }
 
-/// Nothing special.
+/// Changes nothing.
 pub fn as_is(_: &mut Command) {}
 
 /// The signal that killed the program.

@@ -14,8 +14,10 @@ use preheat_model::run::RunReport;
 
 #[path = "../../../../tests/missing.rs"]
 mod missing;
+#[path = "../../../../tests/waiting.rs"]
+pub mod waiting;
 
-/// The program under test, with nothing of this terminal's.
+/// The program under test, without variables that describe this terminal.
 pub fn preheat() -> Command {
     let mut command = Command::new(env!("CARGO_BIN_EXE_preheat"));
     command.env_remove("COLUMNS").env_remove("VIRTUAL_ENV");
@@ -29,7 +31,7 @@ pub struct Said {
     pub err: String,
 }
 
-/// Run it to its end.
+/// Runs the command to its end.
 pub fn run(command: &mut Command) -> Said {
     let Output {
         status,
@@ -43,7 +45,7 @@ pub fn run(command: &mut Command) -> Said {
     }
 }
 
-/// A directory of the test's own, gone in the end.
+/// A directory for one test, removed at its end.
 pub struct Directory(PathBuf);
 
 impl Directory {
@@ -80,7 +82,7 @@ impl Drop for Directory {
     }
 }
 
-/// `found`; where there is nothing, a line that says what is skipped, or a failure.
+/// Returns `found`. Without it, prints that the test is skipped, or fails.
 pub fn require<T>(component: &str, found: Option<T>) -> Option<T> {
     if found.is_none() {
         missing::missing(component, "it was not found on this machine");
@@ -88,7 +90,7 @@ pub fn require<T>(component: &str, found: Option<T>) -> Option<T> {
     found
 }
 
-/// Record a command in `directory` with these flags; its report.
+/// Records a command in `directory` with these flags. Returns its report.
 pub fn recorded<'a>(
     directory: &Directory,
     flags: &[&str],
@@ -107,7 +109,7 @@ pub fn recorded<'a>(
     serde_json::from_str(&text).expect("it is a report")
 }
 
-/// Put a kept recording into `directory`, under its own name.
+/// Copies a stored recording into `directory`, under the same name.
 pub fn unpack(directory: &Directory, name: &str) {
     let archive =
         Path::new(env!("CARGO_MANIFEST_DIR")).join(format!("tests/recordings/{name}.tar.gz"));
@@ -123,7 +125,7 @@ pub fn unpack(directory: &Directory, name: &str) {
     );
 }
 
-/// Compare in `directory`, with these arguments.
+/// Runs `preheat compare` in `directory`, with these arguments.
 pub fn compare(directory: &Directory, arguments: &[&str]) -> Said {
     run(preheat()
         .current_dir(directory.path())
@@ -143,13 +145,15 @@ pub fn report(path: &Path) -> LabReport {
     serde_json::from_str(&text).expect("it is a report")
 }
 
-/// Wait until the running program has brought `file` about.
+/// Waits until the running program has created `file`.
 pub fn wait_for(file: &Path, child: &mut Child) {
-    while !file.exists() {
-        let ended = child.try_wait().expect("it can be asked");
-        assert!(ended.is_none(), "it ended too early");
-        std::thread::yield_now();
-    }
+    let directory = file.ancestors().skip(1).find(|path| path.is_dir());
+    let what = format!("{} exists", file.display());
+    waiting::until(&what, directory.as_slice(), || {
+        let ended = child.try_wait().expect("its state is known");
+        assert!(file.exists() || ended.is_none(), "it ended too early");
+        file.exists()
+    });
 }
 
 /// Sends a signal to the program; returns true if it was delivered.
