@@ -7,7 +7,8 @@ use preheat_model::Quantity;
 use preheat_model::compare::{Change, CompareKind, CompareReport, Compared, Verdict};
 use preheat_model::run::trace::Clock;
 use preheat_model::run::{
-    Behind, Cause, CauseSeconds, Item, IterationUnit, Module, RegionReport, RunReport, Temperature,
+    AllItems, Cause, CauseSeconds, Item, IterationUnit, Module, RegionReport, RunReport,
+    Temperature,
 };
 use preheat_model::stats::{Interval, Rng};
 use simulated::{Truth, run};
@@ -44,20 +45,20 @@ fn module(name: &str, parent: Option<usize>, own: f64) -> Module {
     }
 }
 
-fn with_modules(modules: Vec<Module>) -> Behind {
-    Behind {
+fn with_modules(modules: Vec<Module>) -> AllItems {
+    AllItems {
         modules,
-        ..Behind::default()
+        ..AllItems::default()
     }
 }
 
-fn compared(base: (&RunReport, &Behind), new: (&RunReport, &Behind)) -> CompareReport {
+fn compared(base: (&RunReport, &AllItems), new: (&RunReport, &AllItems)) -> CompareReport {
     compared_with(base, new, &Settings::new(CompareKind::Runs, "0.1.0"))
 }
 
 fn compared_with(
-    base: (&RunReport, &Behind),
-    new: (&RunReport, &Behind),
+    base: (&RunReport, &AllItems),
+    new: (&RunReport, &AllItems),
     settings: &Settings,
 ) -> CompareReport {
     let input = |source, (report, behind)| RunInput {
@@ -115,7 +116,7 @@ fn two_causes_are_named_where_none_is_most_of_it() {
     let (base, mut new) = reports(10, 0.01, 2);
     plant(&mut new, Cause::KernelLoading, 0.6);
     plant(&mut new, Cause::KernelCompilation, 0.5);
-    let nothing = Behind::default();
+    let nothing = AllItems::default();
     let report = compared((&base, &nothing), (&new, &nothing));
     let text = &report.headline.text;
     assert!(text.contains(" s: kernel loading (+"), "{text}");
@@ -132,13 +133,13 @@ fn two_items_are_named_together() {
         count: 1,
         ..Item::named(name)
     };
-    let mut after = Behind::default();
+    let mut after = AllItems::default();
     after.items[Cause::LibraryLoading.index()] = vec![
         item("libone.so", 0.45),
         item("libtwo.so", 0.4),
         item("libthree.so", 0.1),
     ];
-    let report = compared((&base, &Behind::default()), (&new, &after));
+    let report = compared((&base, &AllItems::default()), (&new, &after));
     let text = &report.headline.text;
     assert!(
         text.ends_with("library loading, libone.so and libtwo.so are new"),
@@ -152,7 +153,7 @@ fn iterations_of_different_kinds_cannot_fail() {
     for start in &mut new.starts {
         start.iterations.iter_mut().for_each(|time| *time *= 2.0);
     }
-    let nothing = Behind::default();
+    let nothing = AllItems::default();
     let (step, call) = (IterationUnit::OptimizerStep, IterationUnit::ModelCall);
     for (of_base, of_new, unit, fails) in [
         ("steps of SGD", "steps of SGD", Some(step), true),
@@ -186,7 +187,7 @@ fn a_slower_first_iteration_is_reported_where_the_time_to_first_hides_it() {
         cause: Cause::KernelLoading,
         seconds: 0.1,
     }];
-    let nothing = Behind::default();
+    let nothing = AllItems::default();
     let report = compared((&base, &nothing), (&new, &nothing));
     let text = &report.headline.text;
     assert!(text.starts_with("first iteration +"), "{text}");
@@ -219,7 +220,7 @@ fn an_excess_that_halves_is_faster_however_long_the_start_takes() {
             start.iterations[0] = steady + (start.iterations[0] - steady) * by;
         }
     }
-    let nothing = Behind::default();
+    let nothing = AllItems::default();
     let report = compared((&base, &nothing), (&new, &nothing));
     assert_eq!(verdict(&report, "excess"), Verdict::Faster);
     assert_eq!(
@@ -235,7 +236,7 @@ fn memory_growth_fails_although_times_are_faster() {
     for start in &mut new.starts {
         start.peak_device = start.peak_device.map(|bytes| 2 * bytes);
     }
-    let nothing = Behind::default();
+    let nothing = AllItems::default();
     let report = compared((&base, &nothing), (&new, &nothing));
     assert_eq!(verdict(&report, "time-to-first"), Verdict::Faster);
     assert!(report.regressed);
@@ -261,7 +262,7 @@ fn a_cause_that_changed_alone_is_named_after_the_time_to_first() {
         start.time_to_first = start.time_to_first.map(|time| time + seconds);
     }
     plant(&mut new, Cause::PythonImports, 0.4);
-    let nothing = Behind::default();
+    let nothing = AllItems::default();
     let report = compared((&base, &nothing), (&new, &nothing));
     let text = &report.headline.text;
     assert!(
@@ -272,7 +273,7 @@ fn a_cause_that_changed_alone_is_named_after_the_time_to_first() {
 
 #[test]
 fn a_change_that_is_significant_alone_has_its_direction() {
-    let nothing = Behind::default();
+    let nothing = AllItems::default();
     let mut found = 0;
     for seed in 0..40 {
         let (base, mut new) = reports(5, 0.05, seed);
@@ -310,7 +311,7 @@ fn gated(ids: &[&str]) -> Settings {
 
 #[test]
 fn a_gate_on_unmeasured_quantities_is_inconclusive() {
-    let nothing = Behind::default();
+    let nothing = AllItems::default();
     let (mut base, mut new) = reports(10, 0.01, 11);
     let inconclusive = |base: &RunReport, new: &RunReport, settings: &Settings| {
         let report = compared_with((base, &nothing), (new, &nothing), settings);
@@ -351,7 +352,7 @@ fn a_gate_on_unmeasured_quantities_is_inconclusive() {
 
 #[test]
 fn a_start_without_a_steady_state_counts_in_first() {
-    let nothing = Behind::default();
+    let nothing = AllItems::default();
     let (base, mut new) = reports(10, 0.01, 12);
     // Two starts were cut off before they settled, with different first iterations.
     for start in &mut new.starts[2..4] {
@@ -388,7 +389,7 @@ fn a_start_without_a_steady_state_counts_in_first() {
 #[test]
 fn an_unchanged_result_reports_its_interval() {
     let (base, new) = reports(10, 0.01, 6);
-    let nothing = Behind::default();
+    let nothing = AllItems::default();
     let report = compared((&base, &nothing), (&new, &nothing));
     assert_eq!(report.verdict, Verdict::Same);
     let text = &report.headline.text;
@@ -405,7 +406,7 @@ fn an_unchanged_result_reports_its_interval() {
 
 #[test]
 fn few_starts_are_inconclusive_with_a_reason() {
-    let nothing = Behind::default();
+    let nothing = AllItems::default();
     for starts in [1, 2, 3] {
         let (base, mut new) = reports(starts, 0.01, 8);
         plant(&mut new, Cause::Idle, 5.0);
@@ -433,7 +434,7 @@ fn few_starts_are_inconclusive_with_a_reason() {
 
 #[test]
 fn differing_sides_are_compared_with_notes() {
-    let nothing = Behind::default();
+    let nothing = AllItems::default();
     let (base, mut new) = reports(6, 0.01, 9);
     new.machine.cpu = "another".to_owned();
     new.machine.cores = 4;
@@ -461,7 +462,7 @@ fn differing_sides_are_compared_with_notes() {
 
 #[test]
 fn runs_without_recordings_are_compared_too() {
-    let nothing = Behind::default();
+    let nothing = AllItems::default();
     let (mut base, mut new) = reports(6, 0.01, 10);
     // Nothing was recorded: only the time to the end is known.
     for start in base.starts.iter_mut().chain(&mut new.starts) {
@@ -489,7 +490,7 @@ fn runs_without_recordings_are_compared_too() {
 #[test]
 fn failed_and_unreadable_starts_are_left_out_with_a_note() {
     let (base, mut new) = reports(10, 0.03, 4);
-    let nothing = Behind::default();
+    let nothing = AllItems::default();
     for start in &mut new.starts[4..] {
         start.exit_code = 3;
         start.time_to_first = Some(0.01);
@@ -522,7 +523,7 @@ fn the_end_of_a_program_is_not_compared_with_a_first_iteration() {
         start.iterations.clear();
         start.wall = 100.0;
     }
-    let nothing = Behind::default();
+    let nothing = AllItems::default();
     let report = compared((&base, &nothing), (&new, &nothing));
     assert_eq!(verdict(&report, "time-to-first"), Verdict::Inconclusive);
     assert!(!report.regressed && report.inconclusive);
@@ -566,7 +567,7 @@ fn region(report: &RunReport, from: u32, seconds: f64, seed: u64) -> RegionRepor
 #[test]
 fn timed_regions_are_compared_among_all_quantities() {
     let (mut base, mut new) = reports(10, 0.01, 21);
-    let nothing = Behind::default();
+    let nothing = AllItems::default();
     let without = compared((&base, &nothing), (&new, &nothing));
     base.regions = vec![region(&base, 17, 0.19, 1), region(&base, 30, 0.05, 2)];
     new.regions = vec![region(&new, 22, 0.002, 3), region(&new, 35, 0.05, 4)];
@@ -611,7 +612,7 @@ fn timed_regions_are_compared_among_all_quantities() {
 #[test]
 fn a_region_that_both_time_stands_for_iterations_that_differ() {
     let (mut base, mut new) = reports(10, 0.01, 23);
-    let nothing = Behind::default();
+    let nothing = AllItems::default();
     base.unit = Some(IterationUnit::Region);
     base.regions = vec![region(&base, 10, 0.3, 1), region(&base, 17, 0.19, 2)];
     base.regions[1].iterates = true;
@@ -650,7 +651,7 @@ fn a_region_that_both_time_stands_for_iterations_that_differ() {
 
 #[test]
 fn steady_work_is_compared_only_with_steady_work() {
-    let nothing = Behind::default();
+    let nothing = AllItems::default();
     let (mut base, mut new) = reports(10, 0.01, 25);
     // The same time: two iterations against three, which settle.
     for report in [&mut base, &mut new] {
@@ -691,7 +692,7 @@ fn steady_work_is_compared_only_with_steady_work() {
 
 #[test]
 fn a_region_stands_for_iterations_that_differ_though_it_is_none() {
-    let nothing = Behind::default();
+    let nothing = AllItems::default();
     let (mut base, mut new) = reports(10, 0.01, 26);
     base.unit = Some(IterationUnit::ModelCall);
     // The longest of those that both repeat.
@@ -717,7 +718,7 @@ fn a_region_stands_for_iterations_that_differ_though_it_is_none() {
 #[test]
 fn a_few_iterations_settle_in_all_starts_or_in_none() {
     let (base, mut new) = reports(10, 0.01, 24);
-    let nothing = Behind::default();
+    let nothing = AllItems::default();
     for (at, start) in new.starts.iter_mut().enumerate() {
         start.iterations = match at {
             3 => vec![5.0, 0.02, 0.5],
@@ -739,7 +740,7 @@ fn a_region_fails_a_comparison_only_if_gated() {
     let (mut base, mut new) = reports(10, 0.01, 22);
     base.regions = vec![region(&base, 17, 0.1, 1)];
     new.regions = vec![region(&new, 17, 0.2, 2), region(&new, 40, 0.1, 3)];
-    let nothing = Behind::default();
+    let nothing = AllItems::default();
     let report = compared((&base, &nothing), (&new, &nothing));
     assert_eq!((report.verdict, report.regressed), (Verdict::Slower, false));
     let note = "only new times train.py:40–46";

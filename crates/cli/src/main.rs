@@ -4,7 +4,6 @@
 //! handles flags, terminals, files and exit codes, and measures nothing.
 
 mod args;
-mod browser;
 mod check;
 mod classify;
 mod compare;

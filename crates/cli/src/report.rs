@@ -7,9 +7,10 @@ use anyhow::Result;
 use preheat_report::{compare_terminal, lab_terminal, run_terminal, tried_terminal};
 
 use crate::args::ReportArguments;
-use crate::browser;
+
 use crate::exit::Usage;
 use crate::kept::{self, AnySaved, Saved};
+use crate::output;
 use crate::run::PAGE;
 use crate::show::{Targets, send};
 use crate::terminal;
@@ -75,7 +76,7 @@ pub fn run(arguments: &ReportArguments) -> Result<ExitCode> {
         }
     }
     if let Some(page) = opened {
-        browser::open(&page)?;
+        output::open(&page)?;
     }
     Ok(ExitCode::SUCCESS)
 }

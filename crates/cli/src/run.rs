@@ -15,13 +15,11 @@ use preheat_model::run::Manifest;
 use preheat_report::{run_html, run_terminal};
 
 use crate::args::RunArguments;
-use crate::browser;
 use crate::exit::{Usage, complain};
-use crate::output;
 use crate::progress::{Bar, Progress};
-use crate::recorded;
 use crate::show::{RunFormat, Targets, send};
 use crate::terminal;
+use crate::{output, recorded};
 
 /// The HTML page in every recording.
 pub const PAGE: &str = "report.html";
@@ -129,7 +127,7 @@ fn show(
         }
     });
     let opened = match arguments.open && paged.is_ok() {
-        true => browser::open(&page),
+        true => output::open(&page),
         false => Ok(()),
     };
     written.and(paged).and(sent).and(opened)

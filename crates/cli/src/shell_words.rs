@@ -1,7 +1,7 @@
 //! Splits a command in one argument into words, as a shell would.
 //!
 //! No shell is involved, so shell syntax other than quoting is an error. Passing it to the
-//! command literally would silently measure something else.
+//! command literally would silently measure something else. shlex and shell-words do that.
 
 /// Splits a command into words, or returns the reason why it cannot.
 pub fn split(text: &str) -> Result<Vec<String>, String> {

@@ -12,16 +12,15 @@ use preheat_model::compare::CompareReport;
 use preheat_model::lab::LabReport;
 use preheat_model::run::{Recording, RunReport, RunView};
 use preheat_model::tried::TriedReport;
-use preheat_report::{compare_html, compare_json};
-use preheat_report::{lab_html, lab_json, lab_terminal};
-use preheat_report::{run_csv, run_html, run_json, run_otlp, run_perfetto, run_speedscope};
-use preheat_report::{tried_html, tried_json};
+use preheat_report::{
+    compare_html, compare_json, lab_html, lab_json, lab_terminal, run_csv, run_html, run_json,
+    run_otlp, run_perfetto, run_speedscope, tried_html, tried_json,
+};
 
 use crate::exit::Usage;
 use crate::otlp::{Collector, collector, variables};
 use crate::output::{Target, print};
-use crate::run;
-use crate::terminal;
+use crate::{run, terminal};
 
 /// The flags for output files of any result.
 #[derive(Clone, Debug, Args)]

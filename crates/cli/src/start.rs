@@ -108,7 +108,7 @@ fn from(arguments: &StartArguments, recording: &Path) -> Result<Imports> {
     })?;
     if let Ok(known) = Known::of(&arguments.command) {
         // The observations are for remedies chosen by a measurement; there may be none.
-        let _ = known.saw(&preheat_start::measurement::observed(&read));
+        let _ = known.observe(&preheat_start::measurement::observed(&read));
     }
     let (names, files) = preheat_trace::imports(&read.starts);
     Ok(Imports { names, files })

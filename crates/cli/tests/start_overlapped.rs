@@ -10,7 +10,7 @@ use std::path::Path;
 use std::process::Command;
 
 use preheat_model::run::{Cause, IterationsBy, RunReport};
-use preheat_start::{Known, Seen};
+use preheat_start::{Known, Observations};
 
 mod support;
 use support::{Directory, preheat, python, recorded, require, run};
@@ -97,13 +97,13 @@ impl Program {
     /// As a recording of the command would show it.
     fn is_seen(&self, command: &[OsString]) {
         let known = Known::of(command).expect("it is there");
-        let seen = Seen {
+        let seen = Observations {
             device: Some(0),
             uses_cuda: true,
             files: vec![self.directory.join("libcuda.so.1")],
-            ..Seen::default()
+            ..Observations::default()
         };
-        known.saw(&seen).expect("it is kept");
+        known.observe(&seen).expect("it is kept");
     }
 
     /// Started with remedies: what it prints, and what preheat says.

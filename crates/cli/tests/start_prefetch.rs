@@ -9,15 +9,14 @@ use std::os::fd::AsRawFd;
 use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 use std::process::Stdio;
-use std::time::{Duration, Instant};
 
 use preheat_launch::cached_parts;
-use preheat_start::{Known, Seen};
+use preheat_start::{Known, Observations};
 
 mod support;
-use support::{preheat, python, require, run};
+use support::{preheat, python, require, run, waiting};
 
-/// A directory on a disk, gone in the end.
+/// A directory on a disk, removed at its end.
 struct OnDisk(PathBuf);
 
 impl Drop for OnDisk {
@@ -43,7 +42,7 @@ impl OnDisk {
     }
 }
 
-/// Have a file in nobody's memory; whether that can be.
+/// Evicts a file from the page cache. Returns false if that is impossible.
 fn evict(path: &Path) -> bool {
     let file = File::open(path).expect("it opens");
     file.sync_all().expect("it is on disk");
@@ -90,16 +89,16 @@ fn files_are_cached_before_the_program_reads_them() {
     };
 
     let known = Known::of(&command).expect("it is there");
-    let mut seen = Seen {
+    let mut seen = Observations {
         files: modules.clone(),
-        ..Seen::default()
+        ..Observations::default()
     };
     seen.files.push("/nowhere".into());
     // As if one of them had been read in part, and another not at all.
     let part = 0..4096;
     seen.ranges.insert(modules[1].clone(), Vec::from([part]));
     seen.ranges.insert(modules[2].clone(), Vec::new());
-    known.saw(&seen).expect("it is kept");
+    known.observe(&seen).expect("it is kept");
 
     let mut program = start()
         .stdout(Stdio::piped())
@@ -107,17 +106,15 @@ fn files_are_cached_before_the_program_reads_them() {
         .spawn()
         .expect("it starts");
     // It waits for its input, and reads nothing.
-    let deadline = Instant::now() + Duration::from_secs(60);
     let whole = |path: &Path| there(path) == fs::metadata(path).expect("it is there").len();
-    while !modules.iter().skip(3).all(|path| whole(path)) {
-        assert!(Instant::now() < deadline, "it is not read");
-        std::thread::yield_now();
-    }
+    waiting::until("the modules are read", &[], || {
+        modules.iter().skip(3).all(|path| whole(path))
+    });
     assert!(whole(&modules[0]) && there(&modules[1]) > 0);
     assert!(there(&modules[1]) < 1 << 20);
     assert_eq!(there(&modules[2]), 0);
     drop(program.stdin.take());
-    // Its streams close with it: nobody else has them.
+    // Its streams close with it: no other process has them.
     let done = program.wait_with_output().expect("it ends");
     assert_eq!(String::from_utf8_lossy(&done.stdout), "module_19\n");
     assert_eq!(
@@ -134,9 +131,9 @@ fn files_are_cached_before_the_program_reads_them() {
     );
 
     // Cached pages show what a start has read.
-    let mut looked = Seen {
+    let mut looked = Observations {
         files: modules.clone(),
-        ..Seen::default()
+        ..Observations::default()
     };
     looked.read_cached_ranges();
     let length = fs::metadata(&modules[0]).expect("it is there").len();

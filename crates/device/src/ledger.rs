@@ -5,13 +5,13 @@
 //! instead of returning an error. Each context therefore keeps a list of its live handles
 //! and of its kernels' parameters, which are parsed from the kernel source.
 //!
-//! [`crate::extents`] checks whether a kernel stays within its buffers, using the sizes
+//! [`crate::kernels`] checks whether a kernel stays within its buffers, using the sizes
 //! recorded here and not those that a handle claims.
 
 use std::cell::RefCell;
 use std::collections::HashMap;
 
-use crate::extents::{self, Given};
+use crate::kernels::{self, Given};
 use crate::{Argument, Buffer, Error, KERNEL_SOURCE, Kernel, KernelName, Result};
 
 /// The live buffers and kernels of one context, by handle.
@@ -98,7 +98,7 @@ impl Ledger {
                 ));
             }
         }
-        extents::check(*name, threads, &extents)
+        kernels::check(*name, threads, &extents)
     }
 }
 

@@ -15,20 +15,17 @@ pub mod cpu;
 pub mod cuda;
 mod dynlib;
 mod error;
-mod extents;
 mod kernels;
 mod ledger;
 pub mod opencl;
 mod pool;
 mod stage;
-mod unavailable;
 
 use std::path::PathBuf;
 
 pub use error::{Error, Result};
 pub use kernels::{KernelName, SOURCE as KERNEL_SOURCE};
 pub use stage::{Stage, StageName, Stopwatch};
-pub use unavailable::Unavailable;
 
 /// The kinds of device that a user can select.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
@@ -269,4 +266,36 @@ pub fn open(kind: Kind, options: &Options) -> Box<dyn Device> {
         }
     };
     opened.unwrap_or_else(|why| Box::new(Unavailable::new(kind, why)))
+}
+
+/// A device that answers every request with the reason for its absence.
+#[derive(Debug)]
+pub struct Unavailable {
+    kind: Kind,
+    why: Error,
+}
+
+impl Unavailable {
+    /// Creates the placeholder for `kind`, unavailable because of `why`.
+    pub fn new(kind: Kind, why: Error) -> Unavailable {
+        Unavailable { kind, why }
+    }
+}
+
+impl Device for Unavailable {
+    fn kind(&self) -> Kind {
+        self.kind
+    }
+
+    fn initialize(&mut self) -> Result<Vec<Stage>> {
+        Err(self.why.clone())
+    }
+
+    fn info(&self) -> Result<Info> {
+        Err(self.why.clone())
+    }
+
+    fn context(&self) -> Result<Box<dyn Context>> {
+        Err(self.why.clone())
+    }
 }

@@ -10,12 +10,9 @@ pub mod files;
 pub mod interrupt;
 mod machine;
 pub mod memory;
-mod scratch;
-mod trusted;
 
+pub use files::{Scratch, trusted};
 pub use machine::{machine, now_rfc3339};
-pub use scratch::Scratch;
-pub use trusted::trusted;
 
 /// The effective user of this process.
 pub fn user() -> u32 {

@@ -9,23 +9,18 @@
 //!
 //! This crate measures; judging the results is `analyze`'s job.
 
-mod child;
 mod devices;
 mod experiments;
 mod frameworks;
-mod line;
 mod native;
 mod plan;
 mod process;
 mod recorder;
 mod run;
-mod schedule;
 
-pub use child::{CHILD_ARGUMENT, child_main};
 pub use devices::{FoundDevice, PROBE_ARGUMENT, probe_device, probe_main};
 pub use frameworks::{Framework, PythonFound, find_bytecode, find_python};
-pub use recorder::timed;
-
 pub use plan::{DeviceChoice, FrameworkChoice, Plan, PlanError, Request};
-
+pub use process::{CHILD_ARGUMENT, child_main};
+pub use recorder::timed;
 pub use run::{Progress, run};

@@ -10,7 +10,7 @@ use preheat_model::lab::{ExperimentId, MeasuredDevice, MeasuredFramework, Subjec
 use crate::devices::{FoundDevice, probe_device};
 use crate::experiments;
 use crate::frameworks::{Framework, find_python};
-use crate::schedule::Priority;
+use crate::run::Priority;
 
 /// Starts of each native unit, unless the user chose a number.
 const NATIVE_STARTS: usize = 10;

@@ -1,16 +1,19 @@
-//! The parent side of a start: a fresh process with a time limit.
+//! One start: the parent side (a fresh process with a time limit), and the child side.
 
+use std::ffi::OsString;
 use std::fs::{self, File};
 use std::io;
 use std::os::unix::process::{CommandExt, ExitStatusExt};
 use std::path::Path;
-use std::process::{Child, Command, ExitStatus, Stdio};
+use std::process::{Child, Command, ExitCode, ExitStatus, Stdio};
 use std::time::{Duration, Instant};
 
+use preheat_device::{Cache, Kind, Options};
+use preheat_host::interrupt::interrupted;
 use preheat_model::lab::{Outcome, Start};
 
-use crate::line::{self, Line};
-use preheat_host::interrupt::interrupted;
+use crate::experiments;
+use crate::recorder::{self, Job, Line, Recorder};
 
 /// The way a process ended.
 #[derive(Debug)]
@@ -38,7 +41,7 @@ pub fn start(mut command: Command, output: &Path, limit: Duration) -> io::Result
     };
     let mut complete = false;
     let mut reason = None;
-    for line in line::parse(&text) {
+    for line in recorder::parse(&text) {
         match line {
             Line::Sample(sample) => start.samples.push(sample),
             Line::Skipped(skipped) => start.skipped.push(skipped),
@@ -94,7 +97,7 @@ pub fn run_limited(command: &mut Command, printed: &Path, limit: Duration) -> io
         let Some(left) = deadline.checked_duration_since(Instant::now()) else {
             break Some(Ended::TimedOut);
         };
-        wait_for_end(&child, left.min(Duration::from_millis(200)));
+        wait_for_exit(child.id(), left.min(Duration::from_millis(200)));
     };
     // SAFETY: kill takes no pointers. The child has not been waited for yet, so its pid,
     // which is also its group's, cannot have been reused.
@@ -129,14 +132,14 @@ fn has_ended(child: &Child) -> io::Result<bool> {
     }
 }
 
-/// Blocks until the child may have ended, a signal arrived, or the time is over.
-fn wait_for_end(child: &Child, at_most: Duration) {
+/// Blocks until the process may have ended, a signal arrived, or the time is over.
+fn wait_for_exit(process: u32, at_most: Duration) {
     let timeout = at_most.as_millis().max(1) as libc::c_int;
     // SAFETY: pidfd_open takes no pointers; its descriptor is closed below and nowhere
     // else. poll gets one valid pollfd, or none at all where the kernel has no pidfd, in
     // which case it only waits.
     unsafe {
-        let fd = libc::syscall(libc::SYS_pidfd_open, child.id() as libc::pid_t, 0) as libc::c_int;
+        let fd = libc::syscall(libc::SYS_pidfd_open, process as libc::pid_t, 0) as libc::c_int;
         if fd < 0 {
             libc::poll(std::ptr::null_mut(), 0, timeout.min(5));
             return;
@@ -190,10 +193,58 @@ pub fn last_lines(printed: &Path) -> String {
     joined.chars().skip(skip).collect()
 }
 
+// The child side of a native start: preheat as its own child process.
+
+/// The first argument that turns this program into a lab start.
+pub const CHILD_ARGUMENT: &str = "__lab-start";
+
+/// Runs the experiment that the arguments describe. Results and failures go to the job's
+/// output file; nothing is printed to stdout.
+pub fn child_main(mut arguments: impl Iterator<Item = OsString>) -> ExitCode {
+    let job = arguments
+        .next()
+        .and_then(|text| text.into_string().ok())
+        .and_then(|text| serde_json::from_str::<Job>(&text).ok());
+    let Some(job) = job else {
+        eprintln!("preheat: {CHILD_ARGUMENT} is for internal use; see `preheat lab --help`");
+        return ExitCode::from(2);
+    };
+    let mut recorder = match Recorder::create(&job.output) {
+        Ok(recorder) => recorder,
+        Err(why) => {
+            eprintln!(
+                "cannot create the result file {}: {why}",
+                job.output.display()
+            );
+            return ExitCode::from(125);
+        }
+    };
+    let Some(kind) = Kind::from_id(&job.device) else {
+        eprintln!("unknown device {}", job.device);
+        return ExitCode::from(125);
+    };
+    let options = Options {
+        cache: job.cache.clone().map_or(Cache::Off, Cache::Directory),
+    };
+    let device = preheat_device::open(kind, &options);
+    let written = match experiments::run(&job, device, &mut recorder) {
+        Ok(()) => recorder.end(),
+        Err(why) => recorder.failed(why.to_string()),
+    };
+    match written {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(why) => {
+            eprintln!("cannot write the result: {why}");
+            ExitCode::from(125)
+        }
+    }
+}
+
 #[cfg(test)]
 mod tests {
-    use super::*;
     use preheat_host::Scratch;
+
+    use super::*;
 
     fn shell(script: &str, limit: Duration) -> Start {
         let scratch = Scratch::new("lab").expect("a scratch directory");
@@ -251,12 +302,11 @@ mod tests {
         let ended = run_limited(&mut command, &printed, Duration::from_secs(60)).expect("sh runs");
         assert!(matches!(ended, Ended::Exited(status) if status.success()));
         let orphan = fs::read_to_string(&printed).expect("it printed");
-        let state = format!("/proc/{}/stat", orphan.trim());
+        let process = orphan.trim().parse().expect("a process");
+        wait_for_exit(process, Duration::from_secs(60));
         // Ended, or a zombie that has not been reaped yet.
-        let gone = || fs::read_to_string(&state).map_or(true, |stat| stat.contains(") Z "));
-        while !gone() {
-            std::thread::yield_now();
-        }
+        let state = fs::read_to_string(format!("/proc/{process}/stat"));
+        assert!(state.map_or(true, |state| state.contains(") Z ")));
     }
 
     #[test]

@@ -1,13 +1,12 @@
-//! Records the results of an experiment.
+//! Records the results of an experiment, as lines that the parent process parses.
 
 use std::fs::File;
 use std::io::{self, Write};
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::time::Instant;
 
-use preheat_model::lab::{Sample, SampleKind, Skipped};
-
-use crate::line::Line;
+use preheat_model::lab::{ExperimentId, Sample, SampleKind, Skipped};
+use serde::{Deserialize, Serialize};
 
 /// Writes each series once it is complete, so that a crash loses only later ones.
 #[derive(Debug)]
@@ -95,4 +94,73 @@ pub fn timed<T, E>(work: impl FnOnce() -> Result<T, E>) -> Result<(f64, T), E> {
     let start = Instant::now();
     let value = work()?;
     Ok((start.elapsed().as_secs_f64(), value))
+}
+
+// The input and the output of a start: a job, and one JSON object per line, each complete
+// once written.
+
+/// One line of a start's output file.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(tag = "line", rename_all = "kebab-case")]
+pub enum Line {
+    /// A measured series.
+    Sample(Sample),
+    /// A quantity that could not be measured.
+    Skipped(Skipped),
+    /// The start failed for a known reason.
+    Failed {
+        /// The reason and a suggestion.
+        why: String,
+    },
+    /// The start measured something else than requested, and its samples are discarded.
+    Void {
+        /// A description of what it measured instead, with a suggestion.
+        why: String,
+    },
+    /// The start is complete; without this line it ended early.
+    End,
+}
+
+/// Parses a start's output; a truncated last line is ignored.
+pub fn parse(text: &str) -> Vec<Line> {
+    text.lines()
+        .filter_map(|line| serde_json::from_str(line).ok())
+        .collect()
+}
+
+/// The description of one start, passed as JSON in its only argument.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Job {
+    /// The experiment.
+    pub experiment: ExperimentId,
+    /// The variant; empty if there is only one.
+    pub variant: String,
+    /// `cpu`, `cuda` or `opencl`.
+    pub device: String,
+    /// If true, run fewer iterations and smaller sweeps.
+    pub quick: bool,
+    /// The cache directory for compiled kernels; `None` to compile every time.
+    pub cache: Option<PathBuf>,
+    /// The output file.
+    pub output: PathBuf,
+}
+
+#[cfg(test)]
+mod tests {
+    use preheat_model::lab::SampleKind;
+
+    use super::*;
+
+    #[test]
+    fn a_cut_off_line_loses_nothing_before_it() {
+        let whole = Line::Sample(Sample {
+            name: "launch".into(),
+            kind: SampleKind::Iterations,
+            size: None,
+            values: vec![0.5, 0.25],
+        });
+        let text = serde_json::to_string(&whole).expect("it serializes");
+        let cut = &text[..text.len() / 2];
+        assert_eq!(parse(&format!("{text}\n{cut}")), [whole]);
+    }
 }

@@ -10,17 +10,13 @@
 //! This crate reads no recordings, analyses nothing and prints nothing.
 
 pub mod caches;
-mod ending;
 mod error;
 mod import_statements;
 pub mod inherited;
 mod inject;
-mod input;
 mod install;
 mod lines;
-mod manifest;
 mod optional;
-mod plan;
 pub mod program;
 mod recording;
 mod request;
@@ -37,8 +33,8 @@ pub use error::LaunchError;
 pub use import_statements::{ImportStatement, import_statements};
 pub use inject::is_set_by_recording;
 pub use install::{is_recorders, kept_recorder};
-pub use manifest::save as save_manifest;
 pub use optional::locate_optional_imports;
+pub use recording::save as save_manifest;
 pub use request::{DEFAULT_BUDGET, DEFAULT_LIMIT, DEFAULT_STARTS, Progress, Request};
 pub use series::STDERR;
 pub use signals::sender;

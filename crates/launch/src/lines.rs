@@ -9,21 +9,21 @@
 //! the reader of preheat's output goes away, the command gets the same error as without
 //! preheat.
 
+mod matcher;
+
 use std::fs::File;
 use std::io::{self, PipeReader, PipeWriter, Read};
-use std::os::fd::{AsRawFd, OwnedFd, RawFd};
+use std::os::fd::{AsRawFd, FromRawFd, OwnedFd, RawFd};
 use std::process::Stdio;
 use std::thread::JoinHandle;
 
-use crate::samples::{Samples, waited_for_processor};
-use crate::{inherited, signals};
 use preheat_host::clock;
 
-mod matcher;
-mod terminal;
+use crate::samples::{Samples, waited_for_processor};
+use crate::{inherited, signals};
+use matcher::{Matched, Matcher};
 
 pub(crate) use matcher::Pattern;
-use matcher::{Matched, Matcher};
 
 /// The streams that forward the command's output, before the command runs.
 pub(crate) struct Through {
@@ -53,7 +53,7 @@ pub(crate) struct Relay {
 impl Stream {
     /// A terminal if `to` is one; otherwise a pipe.
     fn like(to: RawFd) -> io::Result<Stream> {
-        if let Some((ours, theirs)) = terminal::like(to) {
+        if let Some((ours, theirs)) = like(to) {
             return Ok(Stream {
                 theirs,
                 ours: ours.into(),
@@ -342,4 +342,34 @@ fn pass_on(to: RawFd, mut bytes: &[u8]) -> bool {
         }
     }
     true
+}
+
+// A pseudo-terminal of the same size as the real one, which changes no bytes.
+
+/// Our end and the command's end of a new terminal like `real`; `None` if that is not a
+/// terminal, or none is available.
+fn like(real: RawFd) -> Option<(OwnedFd, OwnedFd)> {
+    // SAFETY: zeroed termios and winsize are valid values; tcgetattr, ioctl, cfmakeraw and
+    // openpty read and write one each. The descriptors from openpty are new and are owned
+    // only here.
+    unsafe {
+        let mut settings: libc::termios = std::mem::zeroed();
+        if libc::tcgetattr(real, &mut settings) != 0 {
+            return None;
+        }
+        // The real terminal processes the bytes.
+        libc::cfmakeraw(&mut settings);
+        let mut size: libc::winsize = std::mem::zeroed();
+        let sized = libc::ioctl(real, libc::TIOCGWINSZ, &mut size) == 0;
+        let size = if sized { &size } else { std::ptr::null() };
+        let (mut ours, mut theirs) = (-1, -1);
+        let none = std::ptr::null_mut();
+        if libc::openpty(&mut ours, &mut theirs, none, &settings, size) != 0 {
+            return None;
+        }
+        for fd in [ours, theirs] {
+            libc::fcntl(fd, libc::F_SETFD, libc::FD_CLOEXEC);
+        }
+        Some((OwnedFd::from_raw_fd(ours), OwnedFd::from_raw_fd(theirs)))
+    }
 }

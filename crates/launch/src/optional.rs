@@ -12,7 +12,7 @@ use preheat_model::run::Recording;
 use preheat_model::run::trace::{Import, Process, What};
 
 use crate::import_statements::is_optional;
-use crate::manifest;
+use crate::recording;
 use crate::shared_imports::others;
 
 /// Shorter imports are not searched for, in nanoseconds.
@@ -50,7 +50,7 @@ pub fn locate_optional_imports(recording: &mut Recording, directory: &Path) {
         manifest.optional_imports = found;
         manifest.shared_imports = shared;
         // Without it, reports on this recording have no advice on imports.
-        let _ = manifest::save(&recording.manifest, directory);
+        let _ = recording::save(&recording.manifest, directory);
     }
 }
 

@@ -6,6 +6,13 @@
 //! sample: it never uses more than a fiftieth of one processor, half of it for stacks.
 //! A second thread reads which mappings hold the memory ([`mapped`]), a few times.
 
+mod file;
+mod mapped;
+mod proc;
+mod tree;
+
+use std::collections::BTreeMap;
+use std::fs::{self, File};
 use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
@@ -15,15 +22,11 @@ use std::time::Duration;
 
 use preheat_host::clock;
 
-mod file;
-mod mapped;
-mod proc;
-mod tree;
-mod unrecorded;
+use crate::program;
+use tree::Tree;
 
 pub(crate) use file::Writer;
 pub(crate) use proc::waited_for_processor;
-use tree::Tree;
 
 /// The launcher's process file, with samples and matching lines.
 #[derive(Clone)]
@@ -120,6 +123,52 @@ fn interval(age: u64, cost: u64) -> Duration {
     Duration::from_millis(by_age).max(Duration::from_nanos(by_cost))
 }
 
+// Programs that the command started and that the recorder cannot be loaded into.
+
+/// The program that a process executes.
+#[derive(Default)]
+struct Executed {
+    code: u64,
+    samples: u32,
+}
+
+impl Executed {
+    /// Returns true once for each program: at its second sample. Programs that end before, such
+    /// as `ldconfig`, make no difference.
+    fn lasts(&mut self, code: u64) -> bool {
+        if self.code != code {
+            *self = Executed { code, samples: 0 };
+        }
+        self.samples = self.samples.saturating_add(1);
+        code != 0 && self.samples == 2
+    }
+}
+
+/// The programs and the reasons, by executable file.
+#[derive(Default)]
+struct Unrecorded(BTreeMap<PathBuf, &'static str>);
+
+impl Unrecorded {
+    /// Inspects the program of a process.
+    fn inspect(&mut self, pid: u32) {
+        let path = format!("/proc/{pid}/exe");
+        let (Ok(name), Ok(file)) = (fs::read_link(&path), File::open(&path)) else {
+            return;
+        };
+        // The loader of glibc, executed as a program, has no loader and loads the recorder.
+        let is_loader = name
+            .file_name()
+            .is_some_and(|name| name.as_encoded_bytes().starts_with(b"ld-linux"));
+        if let Some(why) = program::unrecorded(&file).filter(|_| !is_loader) {
+            self.0.insert(name, why);
+        }
+    }
+
+    fn all(self) -> Vec<(PathBuf, &'static str)> {
+        self.0.into_iter().collect()
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -132,5 +181,14 @@ mod tests {
         assert_eq!(ms(61, 20), Duration::from_millis(20));
         assert_eq!(ms(601, 20), Duration::from_millis(200));
         assert_eq!(ms(601, u64::MAX / 1000), Duration::from_secs(1));
+    }
+
+    #[test]
+    fn each_program_is_inspected_at_its_second_sample() {
+        let mut executed = Executed::default();
+        let codes = [0, 0, 7, 7, 7, 9, 7, 7];
+        let lasts = codes.map(|code| executed.lasts(code));
+        let expected = [false, false, false, true, false, false, false, true];
+        assert_eq!(lasts, expected);
     }
 }

@@ -7,21 +7,20 @@ use std::process::Stdio;
 use std::slice;
 use std::time::{Duration, Instant};
 
+use preheat_host::interrupt::interrupted;
 use preheat_model::run::{Evicted, Manifest, StartInfo, Temperature};
 
-use crate::caches;
-use crate::ending::Ending;
+use crate::error::Ending;
+use crate::inherited::{self, Input};
 use crate::inject::{self, Variables};
-use crate::input::{self, Input};
 use crate::install::{self, Installed};
 use crate::lines::{Pattern, Through};
 use crate::program::{self, Program};
-use crate::recording::{Left, cannot_create, describe, prepare};
+use crate::recording::{self, Left, cannot_create, describe, prepare};
 use crate::signals::Signals;
 use crate::start::{Ended, Start};
 use crate::temperature::{self, Caches};
-use crate::{LaunchError, Request, manifest, plan};
-use preheat_host::interrupt::interrupted;
+use crate::{LaunchError, Request, caches, turns};
 
 /// The file in the directory of a start with its standard error.
 pub const STDERR: &str = "stderr.txt";
@@ -72,7 +71,7 @@ impl<'a> Series<'a> {
         let installed = install::install()?;
         let output = prepare(&request.output)?;
         let manifest = describe(request);
-        let order = plan::order(
+        let order = turns::temperatures(
             &request.temperatures,
             manifest.settings.starts,
             request.seed,
@@ -83,7 +82,7 @@ impl<'a> Series<'a> {
             pattern,
             program,
             installed,
-            input: input::inspect(),
+            input: inherited::inspect(),
             order,
             files: BTreeSet::new(),
             manifest,
@@ -347,8 +346,8 @@ impl<'a> Series<'a> {
     }
 
     pub(crate) fn save(&mut self) {
-        if let Err(why) = manifest::save(&self.manifest, &self.output) {
-            let path = self.output.join(manifest::NAME);
+        if let Err(why) = recording::save(&self.manifest, &self.output) {
+            let path = self.output.join(recording::NAME);
             let unsaved = format!("{} cannot be written: {why}", path.display());
             self.note(unsaved.clone());
             self.unsaved.get_or_insert(unsaved);

@@ -5,7 +5,7 @@
 //! (Ctrl-C, Ctrl-\, Ctrl-Z, a hang-up) reach it directly. Signals from a process are
 //! forwarded, unless the command sent them. preheat uses handlers instead of ignoring
 //! signals, because `exec` resets them: the command starts with exactly the dispositions
-//! that it would have had.
+//! that it would have had. signal-hook is not used: forwarding depends on who sent a signal.
 
 use std::io;
 use std::sync::atomic::{AtomicI32, Ordering};

@@ -5,19 +5,18 @@
 //! code is found by perf events where they are allowed ([`native`]). Neither stops the
 //! command or runs anything in it. docs/recording.md has the reasons and the cost.
 
-use std::collections::HashMap;
-use std::fs::{self, File};
-use std::io::{self, BufWriter, Write};
-use std::path::Path;
-
 mod lines;
-mod maps;
 mod memory;
 mod native;
 mod offsets;
 mod python;
 mod symbols;
 mod table;
+
+use std::collections::HashMap;
+use std::fs::{self, File};
+use std::io::{self, BufWriter, Write};
+use std::path::Path;
 
 use native::Native;
 use python::Python;

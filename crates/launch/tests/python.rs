@@ -199,7 +199,7 @@ fn models_behave_the_same_and_their_outermost_calls_are_recorded() {
     let Some(python) = python(1) else { return };
     let calls = iterations(&both(&python, MODULES), Iteration::ModelCall);
     let of = |name: &str| calls.iter().filter(|call| *call == name).count();
-    // Models that exist at the same time are numbered; whether those of threads do is chance.
+    // Models that exist at the same time are numbered. Those of threads may or may not.
     let own = calls
         .iter()
         .filter(|call| call.split(" #").next() == Some("Own"));

@@ -22,7 +22,6 @@ pub mod classify;
 pub mod compare;
 pub mod doctor;
 pub mod lab;
-mod machine;
 mod quantity;
 mod remedy;
 pub mod run;
@@ -31,6 +30,22 @@ pub mod time;
 pub mod tried;
 pub mod units;
 
-pub use machine::Machine;
+use serde::{Deserialize, Serialize};
+
 pub use quantity::Quantity;
 pub use remedy::RemedyId;
+
+/// The machine properties that matter to a cold start.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Machine {
+    /// The operating system's name.
+    pub os: String,
+    /// The kernel release.
+    pub kernel: String,
+    /// The processor name.
+    pub cpu: String,
+    /// The cores that this process may use.
+    pub cores: usize,
+    /// Memory in bytes.
+    pub memory: u64,
+}

@@ -1,4 +1,5 @@
-//! Times of documents: RFC 3339 in UTC, such as `2026-03-01T12:34:56Z`.
+//! Times of documents: RFC 3339 in UTC, such as `2026-03-01T12:34:56Z`. A time library would be
+//! larger than these two functions.
 
 /// The days from 1 March of the year 0 to 1 January 1970. Years that begin in March have the
 /// leap day at their end.

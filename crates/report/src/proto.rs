@@ -1,4 +1,5 @@
-//! A minimal Protocol Buffers encoder: numbers, strings and nested messages.
+//! A minimal Protocol Buffers encoder: numbers, strings and nested messages. That is all that
+//! traces and spans need; prost would generate code for the whole schemas of both.
 
 /// A message under construction.
 #[derive(Default)]

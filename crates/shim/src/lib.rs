@@ -14,7 +14,6 @@
 //! end of the program wait for both.
 
 mod ahead;
-mod background;
 mod callers;
 mod chain;
 pub mod clocks;

@@ -6,12 +6,13 @@
 //! exec and the end of the program wait here: an exec would replace the process that is
 //! being restored, and a fork would copy it halfway.
 
-use crate::ahead::monotonic;
-use crate::background;
-use crate::recorder::system::Errno;
-use std::ffi::{c_int, c_long};
+use std::ffi::{c_int, c_long, c_void};
 use std::ptr::null_mut;
 use std::sync::atomic::{AtomicBool, AtomicPtr, AtomicU32, AtomicU64, Ordering};
+
+use crate::ahead::{self, monotonic};
+use crate::recorder::system::Errno;
+use crate::start;
 
 /// The beginning of the page.
 #[repr(C)]
@@ -66,8 +67,8 @@ pub(crate) fn watch(file: c_int) {
         return;
     }
     PAGE.store(page.cast(), Ordering::Release);
-    background::wait_at_forks();
-    background::wait_at_end();
+    wait_at_forks();
+    wait_at_end();
 }
 
 /// Waits until the GPU is usable.
@@ -97,4 +98,38 @@ pub(crate) fn wait() {
             )
         };
     }
+}
+
+// Forks and the end of the program wait for all work in the background: the initialization of the
+// driver ([`ahead`]) and the restore of the GPU.
+
+/// Waits until nothing is under way.
+pub(crate) fn wait_for_all() {
+    ahead::wait();
+    wait();
+}
+
+/// Makes forks wait from now on.
+pub(crate) fn wait_at_forks() {
+    // SAFETY: the function lives as long as the process: nothing unloads this library.
+    unsafe { libc::pthread_atfork(Some(before_fork), None, None) };
+}
+
+/// Makes the end of the program wait, before the handlers that were registered so far.
+pub(crate) fn wait_at_end() {
+    // SAFETY: the function lives as long as the process: nothing unloads this library.
+    unsafe { start::__cxa_atexit(before_exit, null_mut(), null_mut()) };
+}
+
+unsafe extern "C" fn before_fork() {
+    wait_for_all();
+}
+
+unsafe extern "C" fn before_exit(_: *mut c_void) {
+    wait_for_all();
+}
+
+/// Called when an interpreter exits.
+pub(crate) extern "C" fn at_interpreter_exit() {
+    wait_for_all();
 }

@@ -3,14 +3,16 @@
 //! The constructor runs before all others (see build.rs), including that of the C library:
 //! it reads the environment from its arguments, not with `getenv`.
 
-use crate::environment::variable;
-use crate::recorder::system::{Errno, File};
-use crate::{ahead, background, chain, clocks, files, loader, python, recorder};
-use preheat_wire::{Event, Kind, variables};
 use std::ffi::{c_char, c_int, c_long, c_ulong, c_void};
 use std::mem::transmute;
 use std::ptr::null_mut;
 use std::sync::atomic::{AtomicBool, AtomicPtr, Ordering};
+
+use preheat_wire::{Event, Kind, variables};
+
+use crate::environment::variable;
+use crate::recorder::system::{Errno, File};
+use crate::{ahead, chain, clocks, files, loader, python, recorder, restore};
 
 /// The maximum size of a process file, if the launcher does not set one.
 const LIMIT: u64 = 256 << 20;
@@ -233,7 +235,7 @@ unsafe extern "C" fn main(
     let code = unsafe {
         transmute::<*mut c_void, Main>(MAIN.load(Ordering::Relaxed))(count, arguments, environment)
     };
-    background::wait();
+    restore::wait_for_all();
     code
 }
 
@@ -243,7 +245,7 @@ unsafe extern "C" fn main(
 /// Same as the C library's.
 #[cfg_attr(not(test), unsafe(no_mangle))]
 pub unsafe extern "C" fn exit(code: c_int) -> ! {
-    background::wait();
+    restore::wait_for_all();
     let real = files::found(&EXIT, c"exit");
     // SAFETY: the C library's function with the program's own argument; if there is none,
     // the process exits anyway.

@@ -68,7 +68,7 @@ const TEMPORARY: &str = "/tmp";
 
 /// The state directories.
 #[derive(Clone, Debug)]
-pub(crate) struct Places {
+pub(crate) struct Directories {
     /// Sockets, states and locks of parents.
     pub run: PathBuf,
     /// Stored knowledge about programs.
@@ -78,7 +78,7 @@ pub(crate) struct Places {
 }
 
 /// The user's directories, created if missing.
-pub(crate) fn places() -> io::Result<Places> {
+pub(crate) fn places() -> io::Result<Directories> {
     // With a file size limit, writing must fail rather than kill this process.
     // SAFETY: signal only takes numbers; no other thread relies on this signal.
     let before = unsafe { libc::signal(libc::SIGXFSZ, libc::SIG_IGN) };
@@ -165,7 +165,7 @@ fn instead(directory: &Path, name: &str) -> io::Result<PathBuf> {
 fn places_by(
     variable: impl Fn(&str) -> Option<OsString>,
     temporary: &[PathBuf],
-) -> io::Result<Places> {
+) -> io::Result<Directories> {
     let run = run_by(&variable, temporary)?;
     let absolute = |name| {
         variable(name)
@@ -195,7 +195,7 @@ fn places_by(
             "PYTHONPATH cannot contain a path with a colon",
         ));
     }
-    Ok(Places { run, kept, python })
+    Ok(Directories { run, kept, python })
 }
 
 /// The version of the Python files. Parents of another version are not used.

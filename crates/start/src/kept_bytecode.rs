@@ -14,7 +14,7 @@ use std::path::PathBuf;
 use preheat_host::trusted;
 use preheat_launch::caches;
 
-use crate::case::Case;
+use crate::context::StartContext;
 use crate::invocation::{self};
 use crate::kept_caches;
 use crate::reason::Reason;
@@ -24,12 +24,12 @@ pub(crate) const VARIABLE: &str = "PREHEAT_BYTECODE";
 
 /// Creates the directory for the bytecode of a start; an error is the reason why it keeps
 /// none.
-pub(crate) fn apply(case: &Case<'_>) -> Result<PathBuf, Reason> {
-    invocation::read(case.command, case.program)?;
-    let user = |name: &str| case.variable(name).map(OsStr::to_owned);
+pub(crate) fn apply(context: &StartContext<'_>) -> Result<PathBuf, Reason> {
+    invocation::read(context.command, context.program)?;
+    let user = |name: &str| context.variable(name).map(OsStr::to_owned);
     if !kept_caches::is_named(&user) {
-        match case.seen {
-            Some(seen) if seen.compiles_bytecode => {}
+        match context.observations {
+            Some(observed) if observed.compiles_bytecode => {}
             Some(_) => return Err(Reason::CompilesNoModules),
             None => return Err(Reason::Unmeasured),
         }
@@ -47,8 +47,8 @@ pub(crate) fn apply(case: &Case<'_>) -> Result<PathBuf, Reason> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::case::tests::sample;
-    use crate::seen::Seen;
+    use crate::context::tests::sample;
+    use crate::observations::Observations;
     use std::fs;
     use std::os::unix::fs::PermissionsExt;
 
@@ -57,24 +57,24 @@ mod tests {
         let at = std::env::temp_dir().join(format!("preheat-kept-{}", std::process::id()));
         fs::create_dir(&at).expect("a directory for the test");
         let home = at.to_str().expect("the path is UTF-8");
-        let python = |seen: Option<Seen>, environment: &[(&str, &str)]| {
-            let mut sample = sample(environment, seen);
+        let python = |observed: Option<Observations>, environment: &[(&str, &str)]| {
+            let mut sample = sample(environment, observed);
             sample.program = "/usr/bin/python3".into();
             sample.command = ["python3", "-c", "pass"].map(Into::into).to_vec();
-            apply(&sample.case())
+            apply(&sample.context())
         };
-        let seen = |compiles_bytecode| {
-            Some(Seen {
+        let observed = |compiles_bytecode| {
+            Some(Observations {
                 compiles_bytecode,
-                ..Seen::default()
+                ..Observations::default()
             })
         };
         let home_is = [("HOME", home)];
         let expected = at.join(".cache/preheat/caches/pythonpycacheprefix");
-        assert_eq!(python(seen(true), &home_is), Ok(expected.clone()));
+        assert_eq!(python(observed(true), &home_is), Ok(expected.clone()));
         assert!(expected.is_dir());
         assert!(
-            python(seen(false), &home_is)
+            python(observed(false), &home_is)
                 .is_err_and(|why| why.to_string().contains("did not compile"))
         );
         assert!(
@@ -94,7 +94,7 @@ mod tests {
         let mut other = sample(&[("PREHEAT_CACHES", home)], None);
         other.program = "/bin/true".into();
         other.command = vec!["true".into()];
-        assert!(apply(&other.case()).is_err());
+        assert!(apply(&other.context()).is_err());
         fs::remove_dir_all(&at).expect("the directory can be removed");
     }
 }

@@ -10,13 +10,10 @@
 //! bundle. Programs find compiled code only under the same path and with the same mtimes, so
 //! a bundle preserves both (see `traits`).
 
-mod error;
+mod cache_dir;
 mod header;
 mod machine;
-mod mentions;
-mod merge;
 mod pack;
-mod place;
 mod tar;
 #[cfg(test)]
 mod tests;
@@ -29,14 +26,14 @@ use std::path::{Path, PathBuf};
 
 use preheat_launch::caches::CompileCache;
 
-use crate::case::{Case, Changes};
+use crate::context::{Changes, StartContext};
 use crate::reason::Reason;
 
-pub use error::BundleError;
+pub use cache_dir::{VARIABLE, whole};
+pub(crate) use cache_dir::{make as make_directory, path as directory};
+pub use header::BundleError;
 pub use machine::{Card, Machine};
 pub use pack::{Packed, pack};
-pub use place::{VARIABLE, whole};
-pub(crate) use place::{make as make_directory, place as directory};
 pub use unpack::{Unpacked, unpack};
 
 /// The number of bytes that are copied at a time.
@@ -69,9 +66,9 @@ const WITH: [(&str, &str, &str); 2] = [
 ];
 
 /// Makes the program keep its compiled code in the cache directory.
-pub(crate) fn apply(case: &Case<'_>, changes: &mut Changes) -> Result<(), Reason> {
-    let user = |name: &str| case.variable(name).map(OsStr::to_owned);
-    let wanted = wanted(case, is_named(&user))?;
+pub(crate) fn apply(context: &StartContext<'_>, changes: &mut Changes) -> Result<(), Reason> {
+    let user = |name: &str| context.variable(name).map(OsStr::to_owned);
+    let wanted = wanted(context, is_named(&user))?;
     let free: Vec<_> = wanted
         .into_iter()
         .filter(|cache| user(cache.variable).is_none())
@@ -79,10 +76,10 @@ pub(crate) fn apply(case: &Case<'_>, changes: &mut Changes) -> Result<(), Reason
     if free.is_empty() {
         return Err(Reason::CachesSet);
     }
-    let place = place::place(user)?;
+    let cache_dir = cache_dir::path(user)?;
     for cache in free {
-        let directory = place.join(cache.directory());
-        place::make(&directory).map_err(|why| Reason::Path {
+        let directory = cache_dir.join(cache.directory());
+        cache_dir::make(&directory).map_err(|why| Reason::Path {
             path: directory.clone(),
             why: why.into(),
         })?;
@@ -97,16 +94,16 @@ pub(crate) fn apply(case: &Case<'_>, changes: &mut Changes) -> Result<(), Reason
 }
 
 /// The caches to keep for a start.
-fn wanted(case: &Case<'_>, named: bool) -> Result<Vec<&'static CompileCache>, Reason> {
+fn wanted(context: &StartContext<'_>, named: bool) -> Result<Vec<&'static CompileCache>, Reason> {
     // A named directory is used for all caches, also in a container in which the program
     // was never observed.
     if named {
         return Ok(traits::kept().collect());
     }
-    let Some(seen) = case.seen else {
+    let Some(observed) = context.observations else {
         return Err(Reason::Unmeasured);
     };
-    let uses = |cache: &&CompileCache| seen.caches.iter().any(|name| name == cache.variable);
+    let uses = |cache: &&CompileCache| observed.caches.iter().any(|name| name == cache.variable);
     let wanted: Vec<_> = traits::kept().filter(uses).collect();
     match wanted.is_empty() {
         true => Err(Reason::CompilesNothing),
@@ -121,12 +118,12 @@ pub(crate) fn is_named(variable: &dyn Fn(&str) -> Option<OsString>) -> bool {
 
 /// The cache directory: the one that is named in the environment, or the default.
 pub fn default_place() -> Result<PathBuf, Reason> {
-    place::place(|name| std::env::var_os(name))
+    cache_dir::path(|name| std::env::var_os(name))
 }
 
 /// The number of files in a cache directory, and their bytes.
-pub fn held(place: &Path) -> io::Result<(u64, u64)> {
-    let (found, _) = place::look(place)?;
+pub fn held(cache_dir: &Path) -> io::Result<(u64, u64)> {
+    let (found, _) = cache_dir::list(cache_dir)?;
     Ok((
         found.len() as u64,
         found.iter().map(|found| found.size).sum(),
@@ -143,10 +140,10 @@ pub fn files(number: u64) -> String {
 
 /// Cache variables that the user has set to directories elsewhere, with their values. Such
 /// caches are not packed.
-pub fn elsewhere(place: &Path) -> Vec<(&'static str, PathBuf)> {
+pub fn elsewhere(cache_dir: &Path) -> Vec<(&'static str, PathBuf)> {
     let set =
         |cache: &CompileCache| Some((cache.variable, std::env::var_os(cache.variable)?.into()));
     let all = traits::carried().filter_map(set);
-    all.filter(|(_, path): &(_, PathBuf)| !path.starts_with(place) && path.is_dir())
+    all.filter(|(_, path): &(_, PathBuf)| !path.starts_with(cache_dir) && path.is_dir())
         .collect()
 }

@@ -7,14 +7,13 @@
 //!
 //! Each remedy is one file with the same four parts: applies, apply, verify, undo.
 //! `warm_parent` starts programs; the other remedies change the environment of a start
-//! ([`case`]).
+//! ([`context`]).
 //!
 //! This crate prints nothing; it reports reasons through a callback.
 
 mod background;
-mod case;
 mod chain;
-mod decision;
+mod context;
 mod directories;
 mod hint;
 mod identity;
@@ -22,13 +21,12 @@ mod invocation;
 mod kept_bytecode;
 pub mod kept_caches;
 pub mod measurement;
+mod observations;
 mod overlapped_init;
-mod plain;
 mod prefetch;
 mod prepare;
 mod reason;
 mod remedy;
-mod seen;
 mod settings;
 mod standby;
 mod warm_parent;
@@ -41,19 +39,20 @@ use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 use std::time::Duration;
 
-use case::{Case, Changes};
-use directories::Places;
+use preheat_launch::{LaunchError, program};
+
+use context::{Changes, StartContext};
+use directories::Directories;
 use hint::{Advice, Plain};
 use identity::Identity;
 use invocation::Invocation;
-use preheat_launch::{LaunchError, program};
 use standby::Standbys;
-use warm_parent::{End, Inherited, Learns, Parent, Program, Refused, Wish};
+use warm_parent::{End, Inherited, Learns, Parent, ParentRequest, Program, Refused};
 
+pub use observations::Observations;
 pub use prepare::{Imports, Preparation, learn, prepare};
 pub use reason::Reason;
 pub use remedy::{Remedies, Remedy, form, with_needed};
-pub use seen::Seen;
 pub use standby::{Form, MOST_STANDBYS, Standby};
 pub use warm_parent::{Running, RunningStandby, Stopped, list, stop};
 
@@ -118,8 +117,8 @@ fn start_program(
     }
     let tried = begun.and_then(|begun| warm(request, program, begun));
     let mut variables = match tried {
-        Ok(Tried::Warm(warm)) => return Ok(finish(*warm)),
-        Ok(Tried::Plain(variables)) => variables,
+        Ok(WarmAttempt::Warm(warm)) => return Ok(finish(*warm)),
+        Ok(WarmAttempt::Plain(variables)) => variables,
         Err(plain) => {
             (request.told)(&format!("started plainly: {}", plain.why));
             left_out(request, &plain.why)?;
@@ -129,7 +128,7 @@ fn start_program(
     };
     variables.extend(overlapped_init::preloaded());
     let became: Result<Infallible, _> =
-        Err(plain::exec(&program.path, request.command, &variables));
+        Err(background::exec(&program.path, request.command, &variables));
     match became? {}
 }
 
@@ -148,7 +147,7 @@ struct Begun {
     /// The reason why the first remedy was left out.
     left_out: Option<Reason>,
     invocation: Result<Invocation, Reason>,
-    places: Places,
+    places: Directories,
     remedies: Remedies,
     /// The directory where the start keeps its bytecode, if it does.
     bytecode: Option<PathBuf>,
@@ -169,7 +168,7 @@ fn begin(request: &Request<'_>, program: &program::Program) -> Result<Begun, Pla
     let name = identity::name_of(&invocation, &program.path);
     let mut remedies = match &request.remedies {
         Some(remedies) => remedies.clone(),
-        None => decision::read(&places.kept, &name).unwrap_or_else(decision::unmeasured),
+        None => remedy::read_decision(&places.kept, &name).unwrap_or_else(remedy::unmeasured),
     };
     remedies = with_needed(remedies);
     // A user who names a cache directory wants caches to be kept there.
@@ -179,20 +178,20 @@ fn begin(request: &Request<'_>, program: &program::Program) -> Result<Begun, Pla
             remedies.insert(Remedy::KeptBytecode);
         }
     }
-    let seen = Seen::read(&places.kept, &name);
+    let observed = Observations::read(&places.kept, &name);
     let mut changes = Changes::default();
     let mut left_out = None;
     let environment = warm_parent::environment().map_err(|why| Advice::Process.on(why))?;
-    let case = Case {
+    let context = StartContext {
         program: &program.path,
         command: request.command,
         environment: &environment,
         places: &places,
-        seen: seen.as_ref(),
+        observations: observed.as_ref(),
     };
     let mut applied = Vec::new();
     for remedy in &remedies {
-        match apply(*remedy, &case, &mut changes) {
+        match apply(*remedy, &context, &mut changes) {
             Ok(()) => applied.push(remedy.title()),
             Err(why) => {
                 let why = Reason::NoRemedy(remedy.title(), why.into());
@@ -213,20 +212,20 @@ fn begin(request: &Request<'_>, program: &program::Program) -> Result<Begun, Pla
 }
 
 /// Adds the changes that a remedy makes to a start; an error is the reason to leave it out.
-fn apply(remedy: Remedy, case: &Case<'_>, changes: &mut Changes) -> Result<(), Reason> {
+fn apply(remedy: Remedy, context: &StartContext<'_>, changes: &mut Changes) -> Result<(), Reason> {
     match remedy {
         // The warm parent and its standbys are used by the start itself.
         Remedy::WarmParent | Remedy::StandbyParked | Remedy::StandbyHot => Ok(()),
-        Remedy::LazyLoading => settings::lazy_loading(case, changes),
-        Remedy::LoaderThreads => settings::loader_threads(case, changes),
-        Remedy::Allocator => settings::allocator(case, changes),
-        Remedy::KeptCaches => kept_caches::apply(case, changes),
+        Remedy::LazyLoading => settings::lazy_loading(context, changes),
+        Remedy::LoaderThreads => settings::loader_threads(context, changes),
+        Remedy::Allocator => settings::allocator(context, changes),
+        Remedy::KeptCaches => kept_caches::apply(context, changes),
         Remedy::KeptBytecode => {
-            changes.bytecode = Some(kept_bytecode::apply(case)?);
+            changes.bytecode = Some(kept_bytecode::apply(context)?);
             Ok(())
         }
-        Remedy::OverlappedInit => overlapped_init::apply(case, changes),
-        Remedy::Prefetch => prefetch::apply(case),
+        Remedy::OverlappedInit => overlapped_init::apply(context, changes),
+        Remedy::Prefetch => prefetch::apply(context),
     }
 }
 
@@ -240,13 +239,17 @@ struct Warm {
     standbys: Option<Standbys>,
 }
 
-enum Tried {
+enum WarmAttempt {
     Warm(Box<Warm>),
     Plain(Vec<(&'static str, OsString)>),
 }
 
 /// Starts the command from its warm parent, or has one created for the next start.
-fn warm(request: &Request<'_>, program: &program::Program, begun: Begun) -> Result<Tried, Plain> {
+fn warm(
+    request: &Request<'_>,
+    program: &program::Program,
+    begun: Begun,
+) -> Result<WarmAttempt, Plain> {
     if !begun.remedies.contains(&Remedy::WarmParent) {
         (request.told)(&match (&begun.applied[..], &request.remedies) {
             ([], Some(_)) => "started plainly, as requested".to_owned(),
@@ -257,7 +260,7 @@ fn warm(request: &Request<'_>, program: &program::Program, begun: Begun) -> Resu
             places: &begun.places,
             bytecode: begun.bytecode.as_deref(),
         };
-        return Ok(Tried::Plain(python.variables_if_needed()));
+        return Ok(WarmAttempt::Plain(python.variables_if_needed()));
     }
     let invocation = match begun.invocation {
         Ok(invocation) => invocation,
@@ -267,14 +270,14 @@ fn warm(request: &Request<'_>, program: &program::Program, begun: Begun) -> Resu
         Err(_) => return follow_chain(request, program),
     };
     let of_process = |why| Advice::Process.on(why);
-    let inherited = Inherited::look().map_err(of_process)?;
+    let inherited = Inherited::capture().map_err(of_process)?;
     let identity = Identity::of(&invocation).map_err(of_process)?;
     let decided = form(&begun.remedies).map(|form| Standby { form, count: 1 });
     let standbys = request.standby.or(decided).map(|asked| {
         let environment = &inherited.environment;
         Standbys::of(asked, &invocation, &identity, &begun.places, environment)
     });
-    let wish = Wish {
+    let wish = ParentRequest {
         invocation: &invocation,
         identity: &identity,
         places: &begun.places,
@@ -287,7 +290,7 @@ fn warm(request: &Request<'_>, program: &program::Program, begun: Begun) -> Resu
         strictly: request.strictly,
     };
     match warm_parent::apply(&wish, &inherited, request.told) {
-        Ok((program, parent)) => Ok(Tried::Warm(Box::new(Warm {
+        Ok((program, parent)) => Ok(WarmAttempt::Warm(Box::new(Warm {
             program,
             parent,
             inherited,
@@ -300,7 +303,7 @@ fn warm(request: &Request<'_>, program: &program::Program, begun: Begun) -> Resu
                 Refused::Lasting(why) => Advice::Program.on(why),
             })?;
             (request.told)(&format!("started plainly: {why}"));
-            Ok(Tried::Plain(match learns {
+            Ok(WarmAttempt::Plain(match learns {
                 Learns::No => wish.injected().variables_if_needed(),
                 Learns::Into(path) => {
                     let mut variables = wish.injected().variables("learn", path.as_os_str());
@@ -315,7 +318,7 @@ fn warm(request: &Request<'_>, program: &program::Program, begun: Begun) -> Resu
 
 /// Has the command executed with variables that make the Python it turns into call
 /// `preheat start` again.
-fn follow_chain(request: &Request<'_>, program: &program::Program) -> Result<Tried, Plain> {
+fn follow_chain(request: &Request<'_>, program: &program::Program) -> Result<WarmAttempt, Plain> {
     let shown = program.path.display();
     let path = || program.path.clone();
     let variables = chain::variables(request).map_err(|why| {
@@ -330,7 +333,7 @@ fn follow_chain(request: &Request<'_>, program: &program::Program) -> Result<Tri
     (request.told)(&format!(
         "{shown} is not Python; if it executes Python, that is started warm where possible"
     ));
-    Ok(Tried::Plain(variables))
+    Ok(WarmAttempt::Plain(variables))
 }
 
 /// Checks that the command can be started from a warm parent; an error is the reason why not.
@@ -350,7 +353,7 @@ pub fn serves(command: &[OsString]) -> Result<(), Reason> {
 pub struct Known {
     program: PathBuf,
     command: Vec<OsString>,
-    places: Places,
+    places: Directories,
     name: String,
     /// The reason why the command is not run by a Python that can be forked, if so.
     is_python: Result<(), Reason>,
@@ -379,22 +382,22 @@ impl Known {
 
     /// All remedies, with the reasons why some do not apply to the command.
     pub fn applicable(&self, command: &[OsString]) -> Vec<(Remedy, Result<(), Reason>)> {
-        let seen = Seen::read(&self.places.kept, &self.name);
+        let observed = Observations::read(&self.places.kept, &self.name);
         let environment = warm_parent::environment().unwrap_or_default();
-        let case = Case {
+        let context = StartContext {
             program: &self.program,
             command,
             environment: &environment,
             places: &self.places,
-            seen: seen.as_ref(),
+            observations: observed.as_ref(),
         };
         let applies = |remedy| match (remedy, &self.is_python) {
             (Remedy::WarmParent, Err(why)) => Err(why.clone()),
             (Remedy::StandbyParked | Remedy::StandbyHot, Err(why)) => Err(why.clone()),
-            (Remedy::StandbyParked | Remedy::StandbyHot, Ok(())) => settings::uses_cuda(&case),
+            (Remedy::StandbyParked | Remedy::StandbyHot, Ok(())) => settings::uses_cuda(&context),
             // After the recorded start everything is cached; a colder start may find less.
-            (Remedy::Prefetch, _) => prefetch::applies(&case).map(|_| ()),
-            _ => apply(remedy, &case, &mut Changes::default()),
+            (Remedy::Prefetch, _) => prefetch::applies(&context).map(|_| ()),
+            _ => apply(remedy, &context, &mut Changes::default()),
         };
         let all = Remedy::ALL.into_iter();
         all.map(|remedy| (remedy, applies(remedy))).collect()
@@ -410,17 +413,17 @@ impl Known {
         ];
         let mut changes = Changes::default();
         if settings.contains(&remedy) {
-            let seen = Seen::read(&self.places.kept, &self.name);
+            let observed = Observations::read(&self.places.kept, &self.name);
             let environment = warm_parent::environment().unwrap_or_default();
-            let case = Case {
+            let context = StartContext {
                 program: &self.program,
                 command: &self.command,
                 environment: &environment,
                 places: &self.places,
-                seen: seen.as_ref(),
+                observations: observed.as_ref(),
             };
             // A remedy that does not apply sets nothing.
-            let _ = apply(remedy, &case, &mut changes);
+            let _ = apply(remedy, &context, &mut changes);
         }
         let text = |value: OsString| value.to_string_lossy().into_owned();
         (changes.variables.into_iter())
@@ -430,25 +433,25 @@ impl Known {
 
     /// Stores the observations of a recorded start, which had the environment of this
     /// process.
-    pub fn saw(&self, seen: &Seen) -> io::Result<()> {
+    pub fn observe(&self, observed: &Observations) -> io::Result<()> {
         let environment = warm_parent::environment().map_err(io::Error::other)?;
-        let case = Case {
+        let context = StartContext {
             program: &self.program,
             command: &self.command,
             environment: &environment,
             places: &self.places,
-            seen: None,
+            observations: None,
         };
-        let seen = Seen {
-            conditions: overlapped_init::seen_with(&case, seen),
-            ..seen.clone()
+        let observed = Observations {
+            conditions: overlapped_init::observed_with(&context, observed),
+            ..observed.clone()
         };
-        seen.write(&self.places.kept, &self.name)
+        observed.write(&self.places.kept, &self.name)
     }
 
     /// Stores the remedies to use from now on.
     pub fn decide(&self, remedies: &Remedies) -> io::Result<()> {
-        decision::write(&self.places.kept, &self.name, remedies)
+        remedy::write_decision(&self.places.kept, &self.name, remedies)
     }
 
     /// Deletes all of it, and stops the warm parents of the command.

@@ -6,22 +6,21 @@
 //! judged elsewhere.
 
 mod configurations;
-mod made;
-mod observations;
+mod extract;
 
 use std::ffi::{OsStr, OsString};
 use std::fs;
+use std::thread::sleep;
+use std::time::{Duration, Instant};
 
 use preheat_launch::{LaunchError, Progress, Request, record, record_in_turn};
 use preheat_model::run::{Manifest, Temperature};
 use preheat_model::tried::Holds;
 
-use crate::{Form, Known, Reason, Remedies, Remedy, RunningStandby};
+use crate::{Form, Known, Reason, Remedies, Remedy, Running, RunningStandby};
 
 pub use configurations::{Configuration, configurations};
-pub use observations::observed;
-
-use made::Made;
+pub use extract::observed;
 
 /// The directory of the plain starts that are recorded first.
 pub const PLAIN: &str = "look";
@@ -221,4 +220,68 @@ impl Prepared {
     fn wait(&self) {
         self.made.wait_for_standbys(&self.forms);
     }
+}
+
+// The warm parents that a measurement has created: waits for their standbys, and stops them.
+
+/// The longest wait for standbys, and the polling interval.
+const READY_WITHIN: Duration = Duration::from_secs(600);
+const POLL_EVERY: Duration = Duration::from_millis(50);
+
+/// A guard that stops the warm parents created since [`Made::since`].
+struct Made {
+    command: String,
+    before: Vec<String>,
+}
+
+impl Made {
+    /// Covers the parents of this command that are created from now on.
+    fn since(command: &[OsString]) -> Made {
+        let words: Vec<_> = command.iter().map(|word| word.to_string_lossy()).collect();
+        let command = words.join(" ");
+        Made {
+            before: of(&command).into_iter().map(|parent| parent.id).collect(),
+            command,
+        }
+    }
+
+    fn running(&self) -> impl Iterator<Item = Running> {
+        let running = of(&self.command).into_iter();
+        running.filter(|parent| !self.before.contains(&parent.id))
+    }
+
+    /// The standbys of these parents.
+    fn standbys(&self) -> Vec<RunningStandby> {
+        self.running().flat_map(|parent| parent.standbys).collect()
+    }
+
+    /// Waits until a standby of each form is ready and none is being prepared, so that the
+    /// next start has the machine for itself. A start without a standby fails later.
+    fn wait_for_standbys(&self, forms: &[Form]) {
+        let until = Instant::now() + READY_WITHIN;
+        while !forms.is_empty() && Instant::now() < until {
+            let states: Vec<String> = self.standbys().into_iter().map(|it| it.state).collect();
+            let is_ready = |form: &Form| states.contains(&form.to_string());
+            if forms.iter().all(is_ready) && !states.iter().any(|state| state == "preparing") {
+                return;
+            }
+            sleep(POLL_EVERY);
+        }
+    }
+}
+
+impl Drop for Made {
+    fn drop(&mut self) {
+        for parent in self.running() {
+            // If this fails, the parent exits when it is idle.
+            let _ = crate::stop(&parent.id);
+        }
+    }
+}
+
+/// The parents of this command.
+fn of(command: &str) -> Vec<Running> {
+    let mut running = crate::list().unwrap_or_default();
+    running.retain(|parent| command.starts_with(&parent.program));
+    running
 }

@@ -20,11 +20,11 @@ use std::path::PathBuf;
 
 use preheat_wire::variables::AHEAD;
 
-use crate::case::{Case, Changes, Environment};
+use crate::context::{Changes, Environment, StartContext};
 use crate::identity;
 use crate::invocation::{self, Invocation};
+use crate::observations::Observations;
 use crate::reason::Reason;
-use crate::seen::Seen;
 use crate::warm_parent::{Ahead, Learned};
 
 const PRELOAD: &str = "LD_PRELOAD";
@@ -45,8 +45,8 @@ const PLACES: [&str; 5] = [
 ];
 
 /// Sets the variable that makes the shim initialize the driver ahead of the program.
-pub(crate) fn apply(case: &Case<'_>, changes: &mut Changes) -> Result<(), Reason> {
-    let (device, driver, program) = applies(case)?;
+pub(crate) fn apply(context: &StartContext<'_>, changes: &mut Changes) -> Result<(), Reason> {
+    let (device, driver, program) = applies(context)?;
     let shim = preheat_launch::kept_recorder()?;
     let fields = [
         device.to_string().into(),
@@ -63,15 +63,15 @@ pub(crate) fn apply(case: &Case<'_>, changes: &mut Changes) -> Result<(), Reason
 
 /// The device, the driver library and the executable; an error is the reason why the remedy
 /// does not apply.
-fn applies(case: &Case<'_>) -> Result<(u32, PathBuf, PathBuf), Reason> {
-    let seen = case.seen.ok_or(Reason::Unmeasured)?;
-    let device = seen.device.ok_or(Reason::NotOneGpu)?;
-    if seen.forks_use_device {
+fn applies(context: &StartContext<'_>) -> Result<(u32, PathBuf, PathBuf), Reason> {
+    let observed = context.observations.ok_or(Reason::Unmeasured)?;
+    let device = observed.device.ok_or(Reason::NotOneGpu)?;
+    if observed.forks_use_device {
         return Err(Reason::ForksUseGpu);
     }
-    let invocation = invocation::read(case.command, case.program)?;
-    let spoken = spoken_of(&invocation, seen)?;
-    let changed = changed(case, &invocation)?;
+    let invocation = invocation::read(context.command, context.program)?;
+    let spoken = spoken_of(&invocation, observed)?;
+    let changed = changed(context, &invocation)?;
     let is_drivers = |name: &&Vec<u8>| {
         DRIVERS
             .iter()
@@ -81,15 +81,15 @@ fn applies(case: &Case<'_>) -> Result<(u32, PathBuf, PathBuf), Reason> {
         let name = String::from_utf8_lossy(name).into_owned();
         return Err(Reason::MaySet(name));
     }
-    let now = conditions(case.command, case.environment, &spoken);
-    if let Some(why) = difference(&seen.conditions, &now) {
+    let now = conditions(context.command, context.environment, &spoken);
+    if let Some(why) = difference(&observed.conditions, &now) {
         return Err(why);
     }
     let is_driver = |path: &&PathBuf| {
         let name = path.file_name().unwrap_or_default();
         name.as_bytes().starts_with(b"libcuda.so") && path.is_absolute() && path.exists()
     };
-    let driver = seen.files.iter().find(is_driver);
+    let driver = observed.files.iter().find(is_driver);
     let driver = driver.ok_or(Reason::NoDriver)?;
     let interpreter = invocation.interpreter;
     let program = fs::canonicalize(&interpreter);
@@ -101,11 +101,11 @@ fn applies(case: &Case<'_>) -> Result<(u32, PathBuf, PathBuf), Reason> {
 }
 
 /// The conditions of an observed start: everything that may decide which GPU the program uses.
-pub(crate) fn seen_with(case: &Case<'_>, seen: &Seen) -> String {
-    let spoken = invocation::read(case.command, case.program)
-        .and_then(|invocation| spoken_of(&invocation, seen));
+pub(crate) fn observed_with(context: &StartContext<'_>, observed: &Observations) -> String {
+    let spoken = invocation::read(context.command, context.program)
+        .and_then(|invocation| spoken_of(&invocation, observed));
     match spoken {
-        Ok(spoken) => conditions(case.command, case.environment, &spoken),
+        Ok(spoken) => conditions(context.command, context.environment, &spoken),
         Err(_) => String::new(),
     }
 }
@@ -136,9 +136,9 @@ fn conditions(
 }
 
 /// The first difference between two conditions.
-fn difference(seen: &str, now: &str) -> Option<Reason> {
-    let [seen, now] = [seen, now].map(|text| text.lines().collect::<BTreeSet<_>>());
-    let line = seen.symmetric_difference(&now).next()?;
+fn difference(observed: &str, now: &str) -> Option<Reason> {
+    let [observed, now] = [observed, now].map(|text| text.lines().collect::<BTreeSet<_>>());
+    let line = observed.symmetric_difference(&now).next()?;
     Some(match line.split(' ').next().unwrap_or(line) {
         ARGUMENTS => Reason::OtherArguments,
         name => Reason::OtherValue(name.to_owned()),
@@ -146,15 +146,21 @@ fn difference(seen: &str, now: &str) -> Option<Reason> {
 }
 
 /// Variables that the program's source files mention.
-pub(crate) fn spoken_of(invocation: &Invocation, seen: &Seen) -> Result<BTreeSet<Vec<u8>>, Reason> {
-    Ok(Learned::of(&seen.modules).ahead(&invocation.main)?.sets)
+pub(crate) fn spoken_of(
+    invocation: &Invocation,
+    observed: &Observations,
+) -> Result<BTreeSet<Vec<u8>>, Reason> {
+    Ok(Learned::of(&observed.modules).ahead(&invocation.main)?.sets)
 }
 
 /// Variables that the program changed while it ran, or that are mentioned in files that did
 /// not exist when it was measured.
-fn changed(case: &Case<'_>, invocation: &Invocation) -> Result<BTreeSet<Vec<u8>>, Reason> {
-    let name = identity::name_of(&Ok(invocation.clone()), case.program);
-    let Some(learned) = Learned::read(&Learned::file(&case.places.kept, &name)) else {
+fn changed(
+    context: &StartContext<'_>,
+    invocation: &Invocation,
+) -> Result<BTreeSet<Vec<u8>>, Reason> {
+    let name = identity::name_of(&Ok(invocation.clone()), context.program);
+    let Some(learned) = Learned::read(&Learned::file(&context.places.kept, &name)) else {
         return Ok(BTreeSet::new());
     };
     let Ahead {
@@ -190,23 +196,27 @@ mod tests {
     use super::*;
     use std::path::Path;
 
-    use crate::case::tests::{Sample, sample};
+    use crate::context::tests::{Sample, sample};
 
     /// A start of a Python program that exists, with observations modified by `change`.
-    fn seen(environment: &[(&str, &str)], code: &str, change: impl FnOnce(&mut Seen)) -> Sample {
-        let mut seen = Seen {
+    fn observed(
+        environment: &[(&str, &str)],
+        code: &str,
+        change: impl FnOnce(&mut Observations),
+    ) -> Sample {
+        let mut observed = Observations {
             device: Some(1),
             uses_cuda: true,
             // Any existing file will do.
             files: vec!["/nowhere/libcuda.so.1".into(), driver()],
-            ..Seen::default()
+            ..Observations::default()
         };
         let mut sample = sample(environment, None);
         sample.program = "/usr/bin/python3".into();
         sample.command = ["python3", "-c", code].map(OsString::from).to_vec();
-        seen.conditions = seen_with(&sample.case(), &seen);
-        change(&mut seen);
-        sample.seen = Some(seen);
+        observed.conditions = observed_with(&sample.context(), &observed);
+        change(&mut observed);
+        sample.observations = Some(observed);
         sample
     }
 
@@ -217,7 +227,7 @@ mod tests {
     }
 
     fn why(sample: &Sample) -> String {
-        applies(&sample.case())
+        applies(&sample.context())
             .expect_err("it does not apply")
             .to_string()
     }
@@ -227,19 +237,19 @@ mod tests {
         if !Path::new("/usr/bin/python3").exists() {
             return;
         }
-        let plain = |_: &mut Seen| {};
-        let sample = seen(&[("PATH", "/bin")], "import torch", plain);
-        let (device, path, program) = applies(&sample.case()).expect("it applies");
+        let plain = |_: &mut Observations| {};
+        let sample = observed(&[("PATH", "/bin")], "import torch", plain);
+        let (device, path, program) = applies(&sample.context()).expect("it applies");
         assert_eq!((device, path), (1, driver()));
         assert!(program.is_absolute() && !program.is_symlink());
 
-        let of = |change: fn(&mut Seen)| why(&seen(&[], "import torch", change));
-        assert!(of(|seen| seen.device = None).contains("exactly one GPU"));
-        assert!(of(|seen| seen.forks_use_device = true).contains("forked"));
-        assert!(of(|seen| seen.files.clear()).contains("library"));
-        let other = of(|seen| seen.conditions = format!("{ARGUMENTS} 0"));
+        let of = |change: fn(&mut Observations)| why(&observed(&[], "import torch", change));
+        assert!(of(|observed| observed.device = None).contains("exactly one GPU"));
+        assert!(of(|observed| observed.forks_use_device = true).contains("forked"));
+        assert!(of(|observed| observed.files.clear()).contains("library"));
+        let other = of(|observed| observed.conditions = format!("{ARGUMENTS} 0"));
         assert!(other.contains("other arguments"), "{other}");
-        let other = of(|seen| seen.conditions.push_str("\nRANK 0"));
+        let other = of(|observed| observed.conditions.push_str("\nRANK 0"));
         assert!(other.contains("another value of RANK"), "{other}");
     }
 
@@ -249,7 +259,7 @@ mod tests {
             return;
         }
         let code = "os.environ['CUDA_VISIBLE_DEVICES'] = '1'";
-        assert!(why(&seen(&[], code, |_| {})).contains("CUDA_VISIBLE_DEVICES"));
+        assert!(why(&observed(&[], code, |_| {})).contains("CUDA_VISIBLE_DEVICES"));
     }
 
     #[test]

@@ -15,9 +15,9 @@ use std::ops::Range;
 use std::path::Path;
 
 use crate::background;
-use crate::case::Case;
+use crate::context::StartContext;
+use crate::observations::Observations;
 use crate::reason::Reason;
-use crate::seen::Seen;
 
 /// The sample: at most this many files at even steps, and this many of the largest.
 const EVENLY: usize = 96;
@@ -30,18 +30,18 @@ const PLACES: u64 = 4;
 const WHOLE: u64 = 256 << 20;
 
 /// The observations to read ahead, cached or not; an error is the reason why there are none.
-pub(crate) fn applies<'a>(case: &Case<'a>) -> Result<&'a Seen, Reason> {
-    let seen = case.seen.ok_or(Reason::Unmeasured)?;
-    if seen.files.is_empty() {
+pub(crate) fn applies<'a>(context: &StartContext<'a>) -> Result<&'a Observations, Reason> {
+    let observed = context.observations.ok_or(Reason::Unmeasured)?;
+    if observed.files.is_empty() {
         return Err(Reason::ReadsNothing);
     }
-    Ok(seen)
+    Ok(observed)
 }
 
 /// Starts the background process that reads ahead.
-pub(crate) fn apply(case: &Case<'_>) -> Result<(), Reason> {
-    let seen = applies(case)?;
-    if is_there(seen) {
+pub(crate) fn apply(context: &StartContext<'_>) -> Result<(), Reason> {
+    let observed = applies(context)?;
+    if is_there(observed) {
         return Err(Reason::InMemory);
     }
     let budget = preheat_host::memory::available().unwrap_or(0) / 2;
@@ -49,18 +49,18 @@ pub(crate) fn apply(case: &Case<'_>) -> Result<(), Reason> {
     let begun = background::run(|| {
         background::detach(&[], false);
         let _ = std::env::set_current_dir("/");
-        read::all(seen, budget, program);
+        read::all(observed, budget, program);
     });
     begun.map_err(|why| Reason::NoBackground(why.into()))
 }
 
 /// Returns true if the whole sample is in the page cache.
-fn is_there(seen: &Seen) -> bool {
-    sample(seen).all(|path| {
+fn is_there(observed: &Observations) -> bool {
+    sample(observed).all(|path| {
         let Some(file) = read::open(path) else {
             return true; // Missing or unreadable.
         };
-        let parts = parts(seen, path, &file);
+        let parts = parts(observed, path, &file);
         let bytes: u64 = parts.iter().map(|part| part.end - part.start).sum();
         let mut places = (0..PLACES).map(|place| at(&parts, bytes * place / PLACES));
         places.all(|at| at.is_none_or(|at| read::is_byte_there(&file, at)))
@@ -68,8 +68,8 @@ fn is_there(seen: &Seen) -> bool {
 }
 
 /// The files with the most bytes in known ranges, and an even selection of all files.
-fn sample(seen: &Seen) -> impl Iterator<Item = &Path> {
-    let mut largest: Vec<_> = seen
+fn sample(observed: &Observations) -> impl Iterator<Item = &Path> {
+    let mut largest: Vec<_> = observed
         .ranges
         .iter()
         .map(|(path, parts)| {
@@ -79,14 +79,18 @@ fn sample(seen: &Seen) -> impl Iterator<Item = &Path> {
         .collect();
     largest.sort_unstable_by(|one, other| other.cmp(one));
     largest.truncate(LARGEST);
-    let step = seen.files.len().div_ceil(EVENLY).max(1);
-    let evenly = seen.files.iter().step_by(step).map(|path| path.as_path());
+    let step = observed.files.len().div_ceil(EVENLY).max(1);
+    let evenly = observed
+        .files
+        .iter()
+        .step_by(step)
+        .map(|path| path.as_path());
     largest.into_iter().map(|(_, path)| path).chain(evenly)
 }
 
 /// The ranges to read of a file.
-fn parts(seen: &Seen, path: &Path, file: &File) -> Vec<Range<u64>> {
-    if let Some(parts) = seen.ranges.get(path) {
+fn parts(observed: &Observations, path: &Path, file: &File) -> Vec<Range<u64>> {
+    if let Some(parts) = observed.ranges.get(path) {
         return parts.clone();
     }
     let length = file.metadata().map_or(0, |is| is.len());
@@ -108,13 +112,16 @@ fn at(parts: &[Range<u64>], mut number: u64) -> Option<u64> {
 }
 
 #[cfg(test)]
+#[path = "../../../tests/waiting.rs"]
+mod waiting;
+
+#[cfg(test)]
 mod tests {
     use super::*;
-    use crate::case::tests::sample as sample_case;
+    use crate::context::tests::sample as sample_case;
     use std::collections::BTreeMap;
     use std::fs;
     use std::path::PathBuf;
-    use std::time::{Duration, Instant};
 
     /// Files on disk that are not in the page cache. `None` if that is impossible, as on a
     /// file system in memory.
@@ -154,19 +161,15 @@ mod tests {
         };
         let part = 1 << 20..(1 << 20) + 4096;
         let ranges = BTreeMap::from([(paths[1].clone(), Vec::from([part]))]);
-        let seen = Seen {
+        let observed = Observations {
             files: paths[..39].to_vec(),
             ranges,
-            ..Seen::default()
+            ..Observations::default()
         };
-        assert!(!is_there(&seen));
-        read::all(&seen, u64::MAX, std::process::id());
+        assert!(!is_there(&observed));
+        read::all(&observed, u64::MAX, std::process::id());
         // `all` does not wait for pages that were already being read.
-        let deadline = Instant::now() + Duration::from_secs(60);
-        while !is_there(&seen) {
-            assert!(Instant::now() < deadline, "it is not read");
-            std::thread::yield_now();
-        }
+        waiting::until("everything is read", &[], || is_there(&observed));
         for (number, path) in paths.iter().enumerate() {
             match number {
                 1 => assert!((4096..2 << 20).contains(&there(path)), "{}", there(path)),
@@ -174,7 +177,8 @@ mod tests {
                 _ => assert_eq!(there(path), 3 << 20, "{number}"),
             }
         }
-        let why = apply(&sample_case(&[], Some(seen)).case()).expect_err("everything is cached");
+        let why =
+            apply(&sample_case(&[], Some(observed)).context()).expect_err("everything is cached");
         assert!(why.to_string().contains("already"), "{why}");
         fs::remove_dir_all(&directory).expect("the directory can be removed");
     }
@@ -184,17 +188,17 @@ mod tests {
         let Some((directory, files)) = cold("budget", 10, 1 << 20) else {
             return;
         };
-        let seen = Seen {
+        let observed = Observations {
             files,
-            ..Seen::default()
+            ..Observations::default()
         };
-        let all = || seen.files.iter().map(|path| there(path)).sum::<u64>();
+        let all = || observed.files.iter().map(|path| there(path)).sum::<u64>();
         let ended = std::process::Command::new("true").spawn();
         let mut ended = ended.expect("it starts");
         ended.wait().expect("it ends");
-        read::all(&seen, u64::MAX, ended.id());
+        read::all(&observed, u64::MAX, ended.id());
         assert_eq!(all(), 0);
-        read::all(&seen, (3 << 20) + 5, std::process::id());
+        read::all(&observed, (3 << 20) + 5, std::process::id());
         assert_eq!(all(), 3 << 20);
         fs::remove_dir_all(&directory).expect("the directory can be removed");
     }
@@ -209,8 +213,8 @@ mod tests {
 
     #[test]
     fn it_does_not_apply_without_files() {
-        for seen in [None, Some(Seen::default())] {
-            assert!(apply(&sample_case(&[], seen).case()).is_err());
+        for observed in [None, Some(Observations::default())] {
+            assert!(apply(&sample_case(&[], observed).context()).is_err());
         }
         assert!(preheat_host::memory::available().unwrap_or(0) > 0);
     }

@@ -8,7 +8,7 @@ use std::time::Duration;
 use crate::identity::Identity;
 use crate::reason::Reason;
 use crate::standby::{Standby, Standbys};
-use crate::warm_parent::{self, Inherited, Wish};
+use crate::warm_parent::{self, Inherited, ParentRequest};
 use crate::{DEFAULT_IDLE, DEFAULT_PATIENCE, directories, invocation};
 
 /// The recorded imports of a program.
@@ -50,7 +50,7 @@ pub fn prepare(preparation: &Preparation<'_>) -> Result<(), Reason> {
         let Some(asked) = preparation.standby else {
             return Ok(());
         };
-        let Wish {
+        let ParentRequest {
             invocation,
             identity,
             places,
@@ -75,17 +75,17 @@ pub fn learn(command: &[OsString], imports: &Imports) -> Result<(), Reason> {
 /// Calls `what` with the request for a parent of a command.
 fn wished<R>(
     command: &[OsString],
-    what: impl FnOnce(Wish<'_>) -> Result<R, Reason>,
+    what: impl FnOnce(ParentRequest<'_>) -> Result<R, Reason>,
 ) -> Result<R, Reason> {
     let program = invocation::find(command)?;
     if let Some(why) = program.unrecorded {
         return Err(Reason::Unrecorded(why));
     }
     let invocation = invocation::read(command, &program.path)?;
-    let inherited = Inherited::look()?;
+    let inherited = Inherited::capture()?;
     let identity = Identity::of(&invocation)?;
     let places = directories::places().map_err(|why| Reason::NoDirectory(why.into()))?;
-    what(Wish {
+    what(ParentRequest {
         invocation: &invocation,
         identity: &identity,
         places: &places,

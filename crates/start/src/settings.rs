@@ -7,7 +7,7 @@
 
 use std::collections::BTreeSet;
 
-use crate::case::{Case, Changes};
+use crate::context::{Changes, StartContext};
 use crate::invocation::{self};
 use crate::overlapped_init::spoken_of;
 use crate::reason::Reason;
@@ -20,9 +20,12 @@ const THREADS: &str = "CUDA_BINARY_LOADER_THREAD_COUNT";
 const MOST_THREADS: usize = 8;
 
 /// Loads kernels at their first use.
-pub(crate) fn lazy_loading(case: &Case<'_>, changes: &mut Changes) -> Result<(), Reason> {
-    uses_cuda(case)?;
-    match case.variable(LOADING) {
+pub(crate) fn lazy_loading(
+    context: &StartContext<'_>,
+    changes: &mut Changes,
+) -> Result<(), Reason> {
+    uses_cuda(context)?;
+    match context.variable(LOADING) {
         // Lazy is the driver's default since CUDA 12.2.
         Some(value) if value == "EAGER" => {
             changes.set(LOADING, "LAZY");
@@ -34,9 +37,12 @@ pub(crate) fn lazy_loading(case: &Case<'_>, changes: &mut Changes) -> Result<(),
 }
 
 /// Loads machine code with several threads.
-pub(crate) fn loader_threads(case: &Case<'_>, changes: &mut Changes) -> Result<(), Reason> {
-    uses_cuda(case)?;
-    if case.variable(THREADS).is_some() {
+pub(crate) fn loader_threads(
+    context: &StartContext<'_>,
+    changes: &mut Changes,
+) -> Result<(), Reason> {
+    uses_cuda(context)?;
+    if context.variable(THREADS).is_some() {
         return Err(Reason::AlreadySet(THREADS));
     }
     let cores = std::thread::available_parallelism().map_or(1, usize::from);
@@ -79,22 +85,24 @@ const FRAMEWORKS: [Allocates; 3] = [
 ];
 
 /// Makes frameworks allocate device memory on demand, instead of all of it at first.
-pub(crate) fn allocator(case: &Case<'_>, changes: &mut Changes) -> Result<(), Reason> {
-    uses_cuda(case)?;
-    let modules = case.seen.map_or(&[][..], |seen| &seen.modules);
+pub(crate) fn allocator(context: &StartContext<'_>, changes: &mut Changes) -> Result<(), Reason> {
+    uses_cuda(context)?;
+    let modules = context
+        .observations
+        .map_or(&[][..], |observed| &observed.modules);
     let imports = |of: &&Allocates| modules.iter().any(|(name, _)| name == of.module);
     let frameworks: Vec<&Allocates> = FRAMEWORKS.iter().filter(imports).collect();
     if frameworks.is_empty() {
         return Err(Reason::NoFramework);
     }
-    let invocation = invocation::read(case.command, case.program)?;
-    let spoken = match case.seen {
-        Some(seen) => spoken_of(&invocation, seen)?,
+    let invocation = invocation::read(context.command, context.program)?;
+    let spoken = match context.observations {
+        Some(observed) => spoken_of(&invocation, observed)?,
         None => BTreeSet::new(),
     };
     for framework in &frameworks {
         for name in framework.others.iter().chain([&framework.setting.0]) {
-            if case.variable(name).is_some() {
+            if context.variable(name).is_some() {
                 return Err(Reason::AlreadySet(name));
             }
             if spoken.contains(name.as_bytes()) {
@@ -109,9 +117,9 @@ pub(crate) fn allocator(case: &Case<'_>, changes: &mut Changes) -> Result<(), Re
 }
 
 /// An error if the program was not seen to use CUDA.
-pub(crate) fn uses_cuda(case: &Case<'_>) -> Result<(), Reason> {
-    match case.seen {
-        Some(seen) if seen.uses_cuda => Ok(()),
+pub(crate) fn uses_cuda(context: &StartContext<'_>) -> Result<(), Reason> {
+    match context.observations {
+        Some(observed) if observed.uses_cuda => Ok(()),
         Some(_) => Err(Reason::UsesNoCuda),
         None => Err(Reason::Unmeasured),
     }
@@ -120,16 +128,16 @@ pub(crate) fn uses_cuda(case: &Case<'_>) -> Result<(), Reason> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::case::tests::{Sample, sample};
-    use crate::seen::Seen;
+    use crate::context::tests::{Sample, sample};
+    use crate::observations::Observations;
     use std::ffi::OsString;
 
     fn cuda(environment: &[(&str, &str)]) -> Sample {
         sample(
             environment,
-            Some(Seen {
+            Some(Observations {
                 uses_cuda: true,
-                ..Seen::default()
+                ..Observations::default()
             }),
         )
     }
@@ -137,30 +145,30 @@ mod tests {
     #[test]
     fn only_eager_loading_is_made_lazy() {
         let mut changes = Changes::default();
-        assert!(lazy_loading(&cuda(&[]).case(), &mut changes).is_err());
-        assert!(lazy_loading(&cuda(&[(LOADING, "LAZY")]).case(), &mut changes).is_err());
+        assert!(lazy_loading(&cuda(&[]).context(), &mut changes).is_err());
+        assert!(lazy_loading(&cuda(&[(LOADING, "LAZY")]).context(), &mut changes).is_err());
         assert!(changes.variables.is_empty());
         let eager = cuda(&[(LOADING, "EAGER")]);
-        assert_eq!(lazy_loading(&eager.case(), &mut changes), Ok(()));
+        assert_eq!(lazy_loading(&eager.context(), &mut changes), Ok(()));
         assert_eq!(changes.variables, [(LOADING, "LAZY".into())]);
     }
 
     #[test]
     fn allocator_settings_respect_the_users_choice() {
         let with_code = |module: &str, environment: &[(&str, &str)], code: &str| {
-            let seen = Seen {
+            let observed = Observations {
                 uses_cuda: true,
                 modules: vec![
                     ("numpy".into(), String::new()),
                     (module.into(), String::new()),
                 ],
-                ..Seen::default()
+                ..Observations::default()
             };
             let mut changes = Changes::default();
-            let mut sample = sample(environment, Some(seen));
+            let mut sample = sample(environment, Some(observed));
             sample.program = "/usr/bin/python3".into();
             sample.command = ["python3", "-c", code].map(OsString::from).to_vec();
-            allocator(&sample.case(), &mut changes).map(|()| changes.variables)
+            allocator(&sample.context(), &mut changes).map(|()| changes.variables)
         };
         let with = |module: &str, environment: &[_]| with_code(module, environment, "pass");
         for of in FRAMEWORKS {
@@ -176,18 +184,18 @@ mod tests {
         let why = with_code("torch", &[], code);
         assert!(why.is_err_and(|why| why.to_string().contains("mention PYTORCH_CUDA")));
         let mut changes = Changes::default();
-        assert!(allocator(&sample(&[], None).case(), &mut changes).is_err());
+        assert!(allocator(&sample(&[], None).context(), &mut changes).is_err());
     }
 
     #[test]
     fn the_users_thread_count_is_respected() {
         let mut changes = Changes::default();
-        let why = loader_threads(&cuda(&[(THREADS, "1")]).case(), &mut changes);
+        let why = loader_threads(&cuda(&[(THREADS, "1")]).context(), &mut changes);
         assert!(why.is_err_and(|why| why.to_string().contains("already set")));
         let unseen = sample(&[], None);
-        assert!(loader_threads(&unseen.case(), &mut changes).is_err());
-        let other = sample(&[], Some(Seen::default()));
-        assert!(loader_threads(&other.case(), &mut changes).is_err());
+        assert!(loader_threads(&unseen.context(), &mut changes).is_err());
+        let other = sample(&[], Some(Observations::default()));
+        assert!(loader_threads(&other.context(), &mut changes).is_err());
         assert!(changes.variables.is_empty());
     }
 }

@@ -11,7 +11,7 @@ use std::os::unix::ffi::{OsStrExt, OsStringExt};
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 
-use crate::directories::Places;
+use crate::directories::Directories;
 use crate::identity::{self, Identity, stamp};
 use crate::invocation::{Invocation, Main};
 use crate::reason::Reason;
@@ -115,7 +115,7 @@ impl Standbys {
         asked: Standby,
         invocation: &Invocation,
         identity: &Identity,
-        places: &Places,
+        places: &Directories,
         environment: &Environment,
     ) -> Standbys {
         let name = identity::name(&identity.program);

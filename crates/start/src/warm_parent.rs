@@ -10,19 +10,7 @@
 //! client checks once more that nothing has changed, and sends `go`, or starts the program
 //! plainly instead.
 
-use std::fs;
-use std::io;
-use std::path::{Path, PathBuf};
-use std::time::{Duration, Instant, SystemTime};
-
-use crate::directories::Places;
-use crate::identity::Identity;
-use crate::invocation::{Invocation, Main};
-use crate::reason::Reason;
-use crate::standby::Standbys;
-
 mod follow;
-mod group;
 mod influence;
 mod learned;
 mod ledger;
@@ -40,23 +28,32 @@ mod trial;
 mod variables;
 mod waiting;
 
-pub(crate) use follow::{End, Program, die};
+use std::fs;
+use std::io;
+use std::path::{Path, PathBuf};
+use std::time::{Duration, Instant, SystemTime};
 
+use crate::directories::Directories;
+use crate::identity::Identity;
+use crate::invocation::{Invocation, Main};
+use crate::reason::Reason;
+use crate::standby::Standbys;
+use follow::Child;
+use socket::Connection;
+use waiting::Waiting;
+
+pub(crate) use follow::{End, Program, die};
 pub(crate) use learned::{Ahead, Learned};
 pub use ledger::Changed;
 pub(crate) use ledger::terminals;
 pub use list::{Running, RunningStandby, Stopped, list, stop};
-pub(crate) use make::{Injected, Wish};
+pub(crate) use make::{Injected, ParentRequest};
 pub(crate) use prepare_now::prepare_now;
 pub(crate) use recorded::learn_from;
 pub(crate) use request::{Inherited, environment};
 pub(crate) use sandbox::root;
-pub(crate) use variables::Environment;
-
-use follow::Child;
-use socket::Connection;
 pub(crate) use state::{Parent, parents};
-use waiting::Waiting;
+pub(crate) use variables::Environment;
 
 /// The time after which creating a parent is tried again if it failed.
 const REFUSED_FOR: Duration = Duration::from_secs(3600);
@@ -67,7 +64,7 @@ const FEW_STARTS: usize = 2;
 /// Starts the program from a matching parent, which is returned too; an error is the reason
 /// why not. Calls `told` before the program begins.
 pub(crate) fn apply(
-    wish: &Wish<'_>,
+    wish: &ParentRequest<'_>,
     inherited: &Inherited,
     told: &dyn Fn(&str),
 ) -> Result<(Program, Parent), Reason> {
@@ -114,7 +111,7 @@ pub(crate) fn apply(
 
 /// Has a parent created, so that a later start is warm. If the imports of the program are
 /// not known yet, returns the file into which this start must record them.
-pub(crate) fn prepare(wish: &Wish<'_>) -> Result<Learns, Refused> {
+pub(crate) fn prepare(wish: &ParentRequest<'_>) -> Result<Learns, Refused> {
     let learned = wish.learned();
     if let Some(refused) = refused(wish) {
         return Err(refused);
@@ -138,7 +135,7 @@ pub(crate) enum Refused {
 }
 
 /// The reason why a recent attempt failed, or that a parent is being created.
-fn refused(wish: &Wish<'_>) -> Option<Refused> {
+fn refused(wish: &ParentRequest<'_>) -> Option<Refused> {
     let refusal = wish.refusal();
     let age = fs::metadata(&refusal)
         .ok()?
@@ -173,7 +170,7 @@ pub(crate) enum Learns {
 }
 
 /// Stops all parents of a program, and deletes the reason why none could be created.
-pub(crate) fn forget(places: &Places, identity: &Identity) {
+pub(crate) fn forget(places: &Directories, identity: &Identity) {
     for parent in parents(&places.run, "") {
         if parent.identity.starts_with(&identity.program) {
             list::leave(&parent);
@@ -188,7 +185,7 @@ pub(crate) fn forget(places: &Places, identity: &Identity) {
 fn from_standby(
     parent: &Parent,
     standbys: &Standbys,
-    wish: &Wish<'_>,
+    wish: &ParentRequest<'_>,
     inherited: &Inherited,
     told: &dyn Fn(&str),
     began: Instant,
@@ -209,7 +206,7 @@ fn from_standby(
 fn ask(
     parent: &Parent,
     standby: Option<&Waiting>,
-    wish: &Wish<'_>,
+    wish: &ParentRequest<'_>,
     inherited: &Inherited,
     told: &dyn Fn(&str),
     began: Instant,
@@ -231,7 +228,7 @@ fn ask(
 fn ask_and_go<V: FnOnce() -> Result<(), Reason>>(
     parent: &Parent,
     standby: Option<&Waiting>,
-    wish: &Wish<'_>,
+    wish: &ParentRequest<'_>,
     inherited: &Inherited,
     told: &dyn Fn(&str),
     began: Instant,
@@ -298,7 +295,7 @@ fn ask_and_go<V: FnOnce() -> Result<(), Reason>>(
     let verified = verification();
     // Check and move the child before anything is sent.
     sandbox::is_shared_with(child.process())?;
-    group::join(&[child.supervisor(), child.process()])?;
+    sandbox::join(&[child.supervisor(), child.process()])?;
     let learning = wish.standbys.and_then(Standbys::learning);
     let request = inherited.request(wish.invocation, wish.identity.terminal, learning);
     let asked = connection.send(&request, &inherited.sent());

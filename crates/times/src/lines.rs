@@ -3,9 +3,8 @@
 use preheat_model::classify::{Format, Measures, Times};
 
 use crate::error::{Error, Problem, quoted};
-use crate::quota::Quota;
 use crate::source::Source;
-use crate::starts::Starts;
+use crate::starts::{Quota, Starts};
 use crate::{Result, Settings, number};
 
 /// The maximum length of a line: a number, possibly with a comment.

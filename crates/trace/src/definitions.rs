@@ -8,8 +8,8 @@ use std::io::{Read, Seek};
 use preheat_model::run::trace::Symbol;
 use preheat_wire::{Kind, Record, Shape, Slot};
 
+use crate::error::Problems;
 use crate::layout::Layout;
-use crate::problems::Problems;
 use crate::slots::{each_record, fields, owned, text};
 
 /// The size of the recorder's table of texts.

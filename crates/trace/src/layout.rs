@@ -14,7 +14,7 @@ use preheat_wire::{
 };
 
 use crate::ReadError;
-use crate::problems::Problems;
+use crate::error::Problems;
 use crate::slots::{BLOCK, u16_at, u32_at, u64_at};
 
 /// The alignment of chunks.

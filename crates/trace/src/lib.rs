@@ -9,8 +9,8 @@
 //!
 //! From the file upwards: `layout` finds the chunks, `slots` splits them into records,
 //! `decoder` turns those into spans and tables, `nest` orders the spans, `join` combines
-//! the processes of a start with the launcher's samples, and `manifest` reads
-//! `recording.json`. Conclusions are drawn in `analyze`.
+//! the processes of a start with the launcher's samples, and `document` reads
+//! `recording.json` and the other documents. Conclusions are drawn in `analyze`.
 
 #![forbid(unsafe_code)]
 
@@ -20,18 +20,12 @@ mod document;
 mod error;
 mod files;
 mod functions;
-mod imports;
 mod join;
 mod layout;
-mod manifest;
-mod mapped;
 mod nest;
-mod own_cpu;
 mod own_load;
-mod problems;
 mod process;
 mod slots;
-mod stacks;
 mod start;
 mod thread_names;
 
@@ -42,14 +36,13 @@ use preheat_model::run::Recording;
 use preheat_model::run::trace::Process;
 
 pub use error::ReadError;
-pub use files::files;
-pub use imports::imports;
+pub use files::{files, imports};
 
 /// Reads a recording: its directory, or the `recording.json` in it.
 ///
 /// Damage to the files of a start is listed in that start's `problems`.
 pub fn read(path: &Path) -> Result<Recording, ReadError> {
-    let (directory, manifest) = manifest::read(path)?;
+    let (directory, manifest) = document::read_manifest(path)?;
     let mut starts = start::read_all(&directory, &manifest)?;
     for start in &mut starts {
         own_load::find_own_load(start, manifest.machine.cores);

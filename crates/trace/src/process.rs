@@ -7,14 +7,13 @@ use std::mem::offset_of;
 use preheat_model::run::trace::{Process, Thread, ThreadSample};
 use preheat_wire::{State, Total};
 
-use crate::ReadError;
 use crate::decoder::{Decoder, LauncherSamples, Malformed};
 use crate::definitions::{Definitions, SYMBOLS};
+use crate::error::Problems;
 use crate::layout::{self, Chunk, Header, Layout};
 use crate::nest::nest;
-use crate::own_cpu;
-use crate::problems::Problems;
 use crate::slots::{BLOCK, each_record, u64_at};
+use crate::{ReadError, own_load};
 
 /// A decoded process file whose spans are not sorted yet: the end of the process is only
 /// known together with its start.
@@ -56,7 +55,7 @@ impl Decoded {
             nest(&mut thread.spans, ended);
             thread.samples.sort_by_key(|sample| sample.time);
             let exact = own.next().unwrap_or_default();
-            own_cpu::refine(&mut thread.samples, exact);
+            own_load::refine(&mut thread.samples, exact);
         }
         merge(&mut self.process.sparse, ended);
         self.process.memory.sort_by_key(|memory| memory.time);

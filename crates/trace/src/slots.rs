@@ -8,8 +8,8 @@ use std::mem::offset_of;
 use preheat_model::run::trace::Usage;
 use preheat_wire::{Record, SLOT_BYTES, Slot, Usage as WireUsage};
 
+use crate::error::Problems;
 use crate::layout::Chunk;
-use crate::problems::Problems;
 
 /// The number of bytes read at once: they stay in the processor's cache while they are
 /// decoded.

@@ -8,11 +8,10 @@ use std::path::{Component, Path, PathBuf};
 use preheat_model::run::trace::StartTrace;
 use preheat_model::run::{MAPPED_FILE, Manifest, Mapped, STACKS_FILE, Stacks, StartInfo};
 
-use crate::ReadError;
 use crate::join::join;
 use crate::process::{Decoded, decode};
 use crate::thread_names::name_by_function;
-use crate::{mapped, stacks};
+use crate::{ReadError, document};
 
 /// The file name of the launcher's samples.
 const LAUNCHER: &str = "launcher.process";
@@ -111,7 +110,7 @@ impl<'a> Reader<'a> {
         if path.symlink_metadata().is_err() {
             return Stacks::default();
         }
-        stacks::read(&path, info.exec).unwrap_or_else(|why| {
+        document::read_stacks(&path, info.exec).unwrap_or_else(|why| {
             problems.push(format!("{}/{STACKS_FILE} {why}", info.directory));
             Stacks::default()
         })
@@ -123,7 +122,7 @@ impl<'a> Reader<'a> {
         if path.symlink_metadata().is_err() {
             return Mapped::default();
         }
-        mapped::read(&path, info.exec).unwrap_or_else(|why| {
+        document::read_mapped(&path, info.exec).unwrap_or_else(|why| {
             problems.push(format!("{}/{MAPPED_FILE} {why}", info.directory));
             Mapped::default()
         })

@@ -4,9 +4,8 @@
 //! above the limit. Where the interval reaches down to the limit, or there are too few
 //! starts for an interval, nothing is certain, and failing would break builds at random.
 
-use super::error::TooFewStarts;
+use super::error::{self, TooFewStarts};
 use super::measure::Samples;
-use super::reason;
 use super::{
     Budget, CHECK_SCHEMA, CheckReport, CheckSettings, Limit, Line, LineKind, Measured, Unit, Value,
     Verdict,
@@ -127,7 +126,7 @@ fn line(samples: &mut Samples, limit: &Limit, settings: CheckSettings) -> Line {
             Verdict::Pass => (Verdict::Pass, String::new()),
             other => (
                 other,
-                reason::above(of.unit(), most, &found.value, found.starts),
+                error::above(of.unit(), most, &found.value, found.starts),
             ),
         },
         Err(why) if settings.allow_missing => (Verdict::NotMeasured, why.to_string()),
@@ -156,7 +155,7 @@ fn line(samples: &mut Samples, limit: &Limit, settings: CheckSettings) -> Line {
         verdict,
         reason,
         parts: if explained {
-            reason::parts(report, of)
+            error::parts(report, of)
         } else {
             Vec::new()
         },

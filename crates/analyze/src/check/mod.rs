@@ -15,14 +15,12 @@ mod error;
 mod judge;
 mod measure;
 mod read;
-mod reason;
 
 pub use budget::{Budget, Limit, limit};
 pub use draft::{DEFAULT_HEADROOM, InvalidHeadroom, draft, headroom};
 pub use error::{DraftError, NotMeasured, TooFewStarts};
 pub use judge::check;
 pub use measure::measured;
-
 pub(crate) use preheat_model::check::{
     CHECK_SCHEMA, CheckReport, CheckSettings, Draft, DraftLine, InvalidValue, Limited, Line,
     LineKind, Measured, Misplaced, Part, Place, Unit, Value, Verdict, did_you_mean, nearest, value,

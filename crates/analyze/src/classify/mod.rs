@@ -7,9 +7,7 @@
 //!
 //! Reading files is the job of `preheat-times`; the statistics come from [`crate::stats`].
 
-mod discard;
 mod judge;
 
 pub use judge::judge;
-
 pub(crate) use preheat_model::classify::{Benchmark, Format, Measures, Start, Times};

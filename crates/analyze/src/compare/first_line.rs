@@ -7,8 +7,8 @@
 
 use preheat_model::Quantity;
 
+use super::judge::Settings;
 use super::measure::{Measured, Samples};
-use super::settings::Settings;
 use super::{Compared, QuantityChange, Verdict};
 use crate::run::{FirstBegin, IterationsBy, RunReport};
 

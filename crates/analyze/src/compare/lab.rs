@@ -3,13 +3,13 @@
 use preheat_model::Quantity;
 
 use super::headline::plain;
+use super::judge::Settings;
 use super::measure::{By, Measured, Samples, measure};
+use super::notes::{self, change, percent};
 use super::runs::{adjusted, is_inconclusive, judged, verdict_with};
-use super::settings::Settings;
-use super::words::{change, percent};
 use super::{
     COMPARE_SCHEMA, CompareKind, CompareReport, Compared, Headline, QuantityChange, SeriesKey,
-    Side, Unit, Verdict, notes,
+    Side, Unit, Verdict,
 };
 use crate::lab::{Experiment, LabReport, SampleKind, Series};
 use crate::stats::{StartSummary, summarize_start};

@@ -2,19 +2,17 @@
 
 use preheat_model::Quantity;
 
-use super::alike::are_alike;
-use super::causes::{judge_each, measure_each};
 use super::first_line::FirstLine;
 use super::headline::{Story, headline};
-use super::measure::{Measured, Samples, measure};
+use super::judge::{OF_ITERATIONS, Settings, are_alike};
+use super::measure::{Measured, Samples, judge_each, measure, measure_each};
 use super::regions::{regions, unpaired};
-use super::settings::{OF_ITERATIONS, Settings};
 use super::starts::{Counted, always_fails, causes, compared_at, counted, quantities};
 use super::{
     COMPARE_SCHEMA, CompareKind, CompareReport, Compared, QuantityChange, Side, Unit, Verdict,
     notes,
 };
-use crate::run::{Behind, IterationUnit, RunReport, Temperature, warmest};
+use crate::run::{AllItems, IterationUnit, RunReport, Temperature, warmest};
 use crate::stats::holm;
 
 /// One side of a comparison.
@@ -25,7 +23,7 @@ pub struct RunInput<'a> {
     /// Its report.
     pub report: &'a RunReport,
     /// The complete items of its causes; `None` if only a document is available.
-    pub behind: Option<&'a Behind>,
+    pub behind: Option<&'a AllItems>,
 }
 
 /// Compares two runs.

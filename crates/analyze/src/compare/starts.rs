@@ -3,8 +3,8 @@
 use preheat_model::Quantity;
 
 use super::CauseChange;
+use super::judge::Settings;
 use super::measure::{By, Samples};
-use super::settings::Settings;
 use crate::run::{self, Cause, FEW_ITERATIONS, RunReport, StartReport, Temperature, temperatures};
 use crate::stats::{StartSummary, mean, summarize_start};
 
@@ -160,7 +160,7 @@ pub(super) fn quantities(base: &Counted, new: &Counted, settings: &Settings) -> 
             name: Quantity::Excess.title().into(),
             unit: Quantity::Excess.unit(),
             of: None,
-            // Judged against itself; a change below the floor is within the margin.
+            // ClassifiedSpan against itself; a change below the floor is within the margin.
             by: By::Sum {
                 whole: average(&excess.0).abs().max(settings.least_whole()),
                 least: settings.floors.seconds,

@@ -3,14 +3,13 @@
 use super::examine::{Examined, examine};
 use super::facts::Facts;
 use super::items::{self, Functions, Tree};
-use super::iterations::{Decision, Seen, decide};
+use super::iterations::{Decision, StartData, decide};
 use super::path::CAUSES;
 use super::summary::{self, Group};
-use super::timers::Regions;
+use super::timers::{self, Regions};
 use super::{
-    Behind, Cause, CauseReport, IterationUnit, IterationsBy, RUN_SCHEMA, Recording, RunReport,
-    RunView, StartAnalysis, counted, marks, memory, notes, others, remedies, timers, viewing,
-    warmest,
+    AllItems, Cause, CauseReport, IterationUnit, IterationsBy, RUN_SCHEMA, Recording, RunReport,
+    RunView, StartAnalysis, concurrent, counted, memory, notes, remedies, viewing, warmest,
 };
 use crate::stats::{Interval, interval};
 
@@ -22,7 +21,7 @@ pub struct Findings {
     /// Additional data for the HTML page.
     pub view: RunView,
     /// All items behind the causes; the document lists only the largest.
-    pub behind: Behind,
+    pub behind: AllItems,
     /// Each start separately, for exporters.
     pub starts: Vec<StartAnalysis>,
 }
@@ -39,8 +38,8 @@ pub fn analyze(recording: &Recording) -> Findings {
         let start = recording.manifest.starts.get(at);
         start.is_none_or(|start| start.exit_code == 0)
     };
-    let seen: Vec<Seen> = (recording.starts.iter().zip(&facts).enumerate())
-        .map(|(at, (trace, facts))| Seen {
+    let seen: Vec<StartData> = (recording.starts.iter().zip(&facts).enumerate())
+        .map(|(at, (trace, facts))| StartData {
             trace,
             facts,
             regions: &regions[at],
@@ -73,11 +72,12 @@ pub fn analyze(recording: &Recording) -> Findings {
         };
         report.notes.extend(doubts.sentences());
         let found = decision.found[shown].as_ref();
-        report.other_threads = found.map_or(Vec::new(), |found| others::list(start.trace, found));
+        report.other_threads =
+            found.map_or(Vec::new(), |found| concurrent::list(start.trace, found));
         report
             .notes
-            .extend(found.and_then(|found| others::note(start.trace, found)));
-        report.notes.extend(found.and_then(others::concurrent));
+            .extend(found.and_then(|found| concurrent::note(start.trace, found)));
+        report.notes.extend(found.and_then(concurrent::concurrent));
     }
     report.ladder = groups.iter().rev().map(Group::rung).collect();
     match warmest {
@@ -90,7 +90,7 @@ pub fn analyze(recording: &Recording) -> Findings {
         None => report.time_to_first = walls(&report, recording.manifest.settings.seed),
     }
     let mut view = RunView::default();
-    let mut behind = Behind::default();
+    let mut behind = AllItems::default();
     if let (Some(start), Some(examined)) = (seen.get(shown), examined.get(shown)) {
         let trees: Vec<Tree> = start.facts.iter().map(Tree::of).collect();
         behind = items::list(examined, start, &trees);
@@ -100,7 +100,7 @@ pub fn analyze(recording: &Recording) -> Findings {
         let causes = warmest.map(|group| &group.causes);
         report.causes = causes_of(causes, examined, &mut behind, &report);
         open_own_cpu(&mut report, examined, &mut functions);
-        let (timed, more) = timers::summarize(&timers::Case {
+        let (timed, more) = timers::summarize(&timers::SummaryInput {
             starts: &seen,
             counted: warmest.map_or(&[][..], |group| &group.starts),
             shown,
@@ -118,12 +118,12 @@ pub fn analyze(recording: &Recording) -> Findings {
         });
         report.regions = timed;
         let counted = warmest.map_or(&[][..], |group| &group.starts);
-        report.marks = marks::list(recording, counted);
+        report.marks = super::list(recording, counted);
         report.notes.extend(notes::more_regions(more));
         report
             .notes
             .extend(notes::unpaired_readings(&regions[shown]));
-        report.remedies = remedies::remedies(&remedies::Case {
+        report.remedies = remedies::remedies(&remedies::RemedyInput {
             report: &report,
             start,
             examined,
@@ -256,7 +256,7 @@ fn scale(report: &RunReport, examined: &Examined) -> f64 {
 fn causes_of(
     causes: Option<&[f64; CAUSES]>,
     examined: &Examined,
-    behind: &mut Behind,
+    behind: &mut AllItems,
     report: &RunReport,
 ) -> Vec<CauseReport> {
     let total = report.time_to_first.estimate;

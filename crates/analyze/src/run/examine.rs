@@ -2,8 +2,10 @@
 
 use super::detail::{self, detailed};
 use super::facts::Facts;
-use super::iterations::{Found, busiest};
-use super::path::{CAUSES, Catalogue, Meant, Part, Partition, Request, Sampled, Tally, partition};
+use super::iterations::{Detected, busiest};
+use super::path::{
+    CAUSES, Catalogue, ItemMeaning, Part, Partition, Request, Sampled, Tally, partition,
+};
 use super::trace::StartTrace;
 use super::{Cause, PathPart, StartAnalysis, items};
 use crate::stats::{StartSummary, median, summarize_start};
@@ -59,7 +61,7 @@ pub(super) struct Examined {
 pub(super) fn examine(
     trace: &StartTrace,
     facts: &[Facts],
-    found: Option<&Found>,
+    found: Option<&Detected>,
     to_end: bool,
 ) -> Examined {
     let recorded = !trace.processes.is_empty();
@@ -231,7 +233,7 @@ impl Examined {
     }
 
     /// Looks up an item.
-    pub(super) fn meant(&self, item: super::path::ItemId) -> Meant<'_> {
+    pub(super) fn meant(&self, item: super::path::ItemId) -> ItemMeaning<'_> {
         self.catalogue.meant(item)
     }
 }

@@ -3,9 +3,10 @@
 
 use super::calls::{Meaning, meaning};
 use super::items::{file_name, package};
+use super::memory::Ranges;
 use super::trace::{Process, Span, Usage, What};
 use super::waiting::Waiting;
-use super::{Cause, ranges::Ranges, torch_compile};
+use super::{Cause, torch_compile};
 
 /// A process, with facts about all of its spans.
 pub(super) struct Facts<'a> {
@@ -30,7 +31,7 @@ pub(super) struct Facts<'a> {
 
 /// The object that an item refers to, as an index into a table of its process.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Thing {
+pub(super) enum ItemRef {
     Symbol(u32),
     Function(u32),
     Import(u32),
@@ -43,9 +44,9 @@ pub(super) enum Thing {
 
 /// A classified span.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub(super) struct Judged {
+pub(super) struct ClassifiedSpan {
     pub cause: Cause,
-    pub thing: Thing,
+    pub thing: ItemRef,
     /// The share of its own time spent waiting, if known.
     pub waiting: f32,
 }
@@ -193,8 +194,12 @@ impl<'a> Facts<'a> {
 
     /// Classifies a span within its classified outer span; none for spans that only group
     /// others.
-    pub(super) fn judge(&self, span: &Span, within: Option<&Judged>) -> Option<Judged> {
-        let symbol = Thing::Symbol(u32::from(span.symbol));
+    pub(super) fn judge(
+        &self,
+        span: &Span,
+        within: Option<&ClassifiedSpan>,
+    ) -> Option<ClassifiedSpan> {
+        let symbol = ItemRef::Symbol(u32::from(span.symbol));
         let (cause, thing) = match span.what {
             What::Iteration(_) => return None,
             What::Range if self.compiling.get(span.detail as usize) == Some(&true) => {
@@ -203,21 +208,21 @@ impl<'a> Facts<'a> {
                 let outer = within.filter(|outer| outer.cause == Cause::KernelCompilation);
                 let phase = self.torch_compile.get(span.detail as usize) == Some(&Some(true));
                 let outer = outer.filter(|_| !phase);
-                let thing = outer.map_or(Thing::Text(span.detail), |outer| outer.thing);
+                let thing = outer.map_or(ItemRef::Text(span.detail), |outer| outer.thing);
                 (Some(Cause::KernelCompilation), thing)
             }
             What::Range => return None,
-            What::Import => (Some(Cause::PythonImports), Thing::Import(span.detail)),
-            What::Load => (Some(Cause::LibraryLoading), Thing::Load(span.detail)),
+            What::Import => (Some(Cause::PythonImports), ItemRef::Import(span.detail)),
+            What::Load => (Some(Cause::LibraryLoading), ItemRef::Load(span.detail)),
             What::Bytecode => (
                 Some(Cause::BytecodeCompilation),
-                Thing::Bytecode(span.detail),
+                ItemRef::Bytecode(span.detail),
             ),
             What::Launch if self.is_first_launch(span) => {
                 let named = self.process.functions.get(span.detail as usize);
                 let named = named.is_some_and(|function| !function.name.is_empty());
                 let thing = if named {
-                    Thing::Function(span.detail)
+                    ItemRef::Function(span.detail)
                 } else {
                     symbol
                 };
@@ -238,13 +243,13 @@ impl<'a> Facts<'a> {
         };
         let waiting = self.waiting.share(span);
         Some(match (cause, within) {
-            (Some(cause), _) => Judged {
+            (Some(cause), _) => ClassifiedSpan {
                 cause,
                 thing,
                 waiting,
             },
             (None, Some(outer)) => *outer,
-            (None, None) => Judged {
+            (None, None) => ClassifiedSpan {
                 cause: Cause::OwnCpu,
                 thing,
                 waiting,
@@ -253,9 +258,9 @@ impl<'a> Facts<'a> {
     }
 
     /// Returns true if this is torch.compile, which delegates work to other processes.
-    pub(super) fn is_torch_compile(&self, thing: Thing) -> bool {
+    pub(super) fn is_torch_compile(&self, thing: ItemRef) -> bool {
         match thing {
-            Thing::Text(at) => matches!(self.torch_compile.get(at as usize), Some(Some(_))),
+            ItemRef::Text(at) => matches!(self.torch_compile.get(at as usize), Some(Some(_))),
             _ => false,
         }
     }

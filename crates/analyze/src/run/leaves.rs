@@ -1,6 +1,6 @@
 //! Flattens the nested spans of a thread: at each instant, the innermost span.
 
-use super::facts::{Facts, Judged};
+use super::facts::{ClassifiedSpan, Facts};
 use super::trace::Span;
 
 /// An interval in which one span is the innermost.
@@ -8,7 +8,7 @@ use super::trace::Span;
 pub(super) struct Leaf {
     pub begin: u64,
     pub end: u64,
-    pub judged: Judged,
+    pub judged: ClassifiedSpan,
     /// The bytes of the span; 0 except in its first interval.
     pub bytes: u64,
     /// True if this is the first interval of the span.
@@ -26,7 +26,7 @@ pub(super) struct Leaves<'a> {
 
 struct Open {
     end: u64,
-    judged: Judged,
+    judged: ClassifiedSpan,
     bytes: u64,
     emitted: bool,
 }

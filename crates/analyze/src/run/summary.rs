@@ -1,7 +1,7 @@
 //! Combines the starts of a recording.
 
 use super::examine::{Examined, seconds};
-use super::iterations::Seen;
+use super::iterations::StartData;
 use super::path::CAUSES;
 use super::{
     Cause, CauseSeconds, Recording, Rung, StartReport, Temperature, counted, memory, temperatures,
@@ -225,7 +225,7 @@ pub(super) fn in_order(causes: &[f64; CAUSES]) -> Vec<CauseSeconds> {
 /// The reports of all starts.
 pub(super) fn starts(
     recording: &Recording,
-    seen: &[Seen],
+    seen: &[StartData],
     examined: &[Examined],
 ) -> Vec<StartReport> {
     let infos = recording.manifest.starts.iter().enumerate();

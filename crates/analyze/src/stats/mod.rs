@@ -6,7 +6,7 @@
 //!
 //! - [`summarize_start`] handles one start. Iteration 0 is treated separately; `steady`
 //!   finds where the others settle, from changepoints ([`pelt`]) in the logarithms, cleaned
-//!   of outliers (`outliers`) and compared with their variation (`scatter`).
+//!   of outliers and compared with their variation (`scatter`).
 //! - [`summarize`] handles all starts of a series together: class, consistency, medians
 //!   and the ratio with its interval.
 //! - [`paired_ratio`], [`unpaired_ratio`] and [`interval`] resample starts and the
@@ -17,32 +17,20 @@
 //!
 //! Interpreting the numbers for users is not done here.
 
-mod beta;
-mod holm;
 mod interval;
 mod mean;
-mod moments;
-mod mover;
-mod outliers;
 pub mod pelt;
-mod resample;
 mod scatter;
 mod series;
-mod start;
 mod steady;
 mod student;
-mod sums;
 mod welch;
 
-pub use holm::holm;
 pub use interval::{interval, paired_ratio, starts_to_clear, unpaired_ratio};
 pub use mean::mean_interval;
-pub use mover::geometric_difference;
-pub use series::{SeriesSummary, summarize, summarize_on};
-pub use start::{StartSummary, firsts, summarize_start};
-pub use welch::{Mean, Welch, by_permutation, mean, welch};
-
 pub(crate) use preheat_model::stats::{
     Class, Consistency, FEWEST, Interval, MUCH_SLOWER, Rng, geometric_mean, median, quantile,
     quantile_of_sorted,
 };
+pub use series::{SeriesSummary, StartSummary, firsts, summarize, summarize_on, summarize_start};
+pub use welch::{Mean, Welch, by_permutation, geometric_difference, holm, mean, welch};

@@ -8,8 +8,9 @@
 //!
 //! Iteration 0 is not judged here: it is estimated separately.
 
-use super::{median, outliers, pelt, scatter};
 use scatter::{LEAST_SPREAD, Scatter, same_level};
+
+use super::{median, pelt, scatter};
 
 /// The minimum share of a series that must be steady.
 const LEAST_SHARE: f64 = 0.25;
@@ -71,7 +72,7 @@ pub(super) fn find(values: &[f64]) -> Option<Steady> {
 fn segment_starts(values: &[f64], tick: f64) -> Vec<usize> {
     let logs: Vec<f64> = values[1..].iter().map(|v| v.ln()).collect();
     let level = median(&values[1..]).unwrap_or(1.0);
-    let logs = outliers::replaced(&logs, LEAST_SPREAD);
+    let logs = scatter::replaced(&logs, LEAST_SPREAD);
     let penalty = 15.0 * (logs.len() as f64).ln();
     // A clock with a tick adds the variance of rounding, tick²/12.
     let floor = (tick / level).powi(2) / 12.0 + LEAST_SPREAD.powi(2);

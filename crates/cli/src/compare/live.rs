@@ -19,13 +19,11 @@ use preheat_report::{compare_html, run_html};
 
 use super::{Content, Side, code, compare_sides, show};
 use crate::args::CompareArguments;
-use crate::exit::failure;
-use crate::exit::{FAILED, INTERRUPTED, Usage, complain};
-use crate::output;
+use crate::exit::{FAILED, INTERRUPTED, Usage, complain, failure};
 use crate::progress::{Bar, Progress};
-use crate::recorded;
 use crate::run::PAGE;
 use crate::show::{Document, Targets};
+use crate::{output, recorded};
 
 /// The default number of starts per command.
 const STARTS: usize = 10;

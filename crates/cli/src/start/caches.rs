@@ -106,10 +106,10 @@ pub fn unpack(from: &Path, named: Option<&Path>) -> Result<ExitCode> {
         }
     };
     unpacked.notes.iter().for_each(|note| complain(note));
-    if kept_caches::default_place().ok().as_ref() != Some(&unpacked.place) {
+    if kept_caches::default_place().ok().as_ref() != Some(&unpacked.cache_dir) {
         complain(&format!(
             "programs find it if they are started with `preheat start --caches {}`",
-            unpacked.place.display()
+            unpacked.cache_dir.display()
         ));
     }
     let there = match unpacked.there {
@@ -122,7 +122,7 @@ pub fn unpack(from: &Path, named: Option<&Path>) -> Result<ExitCode> {
             "unpacked {} ({}) into {}{there}\n",
             kept_caches::files(unpacked.files),
             bytes(unpacked.bytes),
-            unpacked.place.display()
+            unpacked.cache_dir.display()
         )
         .as_bytes(),
     )?;

@@ -18,19 +18,16 @@ use preheat_model::stats::FEWEST;
 use preheat_model::tried::{NotTried, TriedReport};
 use preheat_report::{run_html, tried_html, tried_json, tried_terminal};
 use preheat_start::measurement::{Configuration, Measurement, PLAIN, configurations, observed};
-use preheat_start::{Imports, Known, Reason, Remedies, Remedy, Seen};
+use preheat_start::{Imports, Known, Observations, Reason, Remedies, Remedy};
 
 use crate::args::StartArguments;
-use crate::exit::failure;
-use crate::exit::{FAILED, INTERRUPTED, Usage, complain};
+use crate::exit::{FAILED, INTERRUPTED, Usage, complain, failure};
 use crate::kept::MEASUREMENT;
-use crate::output;
 use crate::progress::{Bar, Progress};
-use crate::recorded;
-use crate::run::directory_line;
-use crate::run::{PAGE, name};
+use crate::run::{PAGE, directory_line, name};
 use crate::show::{Document, Targets};
 use crate::terminal;
+use crate::{output, recorded};
 
 /// The default number of starts per configuration; the first is a warm-up.
 const STARTS: usize = 6;
@@ -87,7 +84,7 @@ pub fn run(arguments: &StartArguments) -> Result<ExitCode> {
         return Ok(ExitCode::from(FAILED));
     }
     known
-        .saw(&first.seen)
+        .observe(&first.observed)
         .context("cannot store the observations")?;
     let (mut found, prepared) = measurement.prepare(&known);
     if interrupted() {
@@ -193,7 +190,7 @@ fn leave_input() -> io::Result<()> {
 
 /// The results of the plain starts.
 struct Plain {
-    seen: Seen,
+    observed: Observations,
     imports: Imports,
     findings: Findings,
 }
@@ -201,14 +198,14 @@ struct Plain {
 /// Reads the plain starts of a measurement.
 fn read_plain(measurement: &Measurement<'_>) -> Result<Plain> {
     let recording = recorded::read(&measurement.request.output.join(PLAIN))?;
-    let mut seen = observed(&recording);
+    let mut observed = observed(&recording);
     if measurement.prefetches() {
-        seen.read_cached_ranges();
+        observed.read_cached_ranges();
     }
     let findings = analyze(&recording);
     let (names, files) = preheat_trace::imports(&recording.starts);
     Ok(Plain {
-        seen,
+        observed,
         imports: Imports { names, files },
         findings,
     })

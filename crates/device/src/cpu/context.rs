@@ -12,15 +12,12 @@ use std::sync::Arc;
 use cranelift_codegen::isa::OwnedTargetIsa;
 use preheat_host::memory;
 
-use super::buffer::{Allocated, Pooled};
-use super::code::Call;
-use super::memory::Mapping;
-use super::module::CpuModule;
+use super::memory::{Mapping, Pinned};
+use super::module::{Call, CpuModule};
 use super::object::ParameterKind;
-use super::pinned::Pinned;
 use super::queue::Queue;
-use super::shared::Shared;
-use crate::extents::{self, Given};
+use super::shared::{Allocated, Pooled, Shared};
+use crate::kernels::{self, Given};
 use crate::pool::Pool;
 use crate::{
     Argument, Buffer, Cache, Context, Error, From, Handle, HostBuffer, Kernel, KernelName, Memory,
@@ -241,7 +238,7 @@ impl Context for CpuContext {
             .iter()
             .find(|known| known.as_str() == symbol.name)
             .ok_or_else(|| failed("its code has an unknown name".to_owned()))?;
-        extents::check(*known, threads, &given)?;
+        kernels::check(*known, threads, &given)?;
         // SAFETY: the symbol belongs to the code, and every parameter has a slot of the
         // right type. Every address is that of a live buffer of this context, which waits
         // for the queue before it is unmapped; uploads and downloads wait too. Each buffer

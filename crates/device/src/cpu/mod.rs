@@ -7,23 +7,19 @@
 //!
 //! ```text
 //! mod (device) → context ─┬─ queue      workers, launches in order
-//!                         ├─ buffer     memory, available, pool; pinned
+//!                         ├─ shared     live buffers; memory, pool
 //!                         └─ module ─┬─ compiler   source → intermediate → object
-//!                                    ├─ cache      object on disk
-//!                                    └─ code       object in memory, ready to call
+//!                            │       └─ cache      object on disk
+//!                            └─ object in memory, ready to call
 //! ```
 
-mod available;
-mod buffer;
 mod cache;
-mod code;
 mod compiler;
 mod context;
 mod host;
 mod memory;
 mod module;
 mod object;
-mod pinned;
 mod queue;
 mod shared;
 #[cfg(test)]

@@ -10,7 +10,6 @@ mod context;
 mod driver;
 mod memory;
 mod nvrtc;
-mod ptx;
 mod query;
 mod scope;
 pub(crate) mod sys;
@@ -18,15 +17,14 @@ pub(crate) mod sys;
 use std::cell::RefCell;
 use std::rc::{Rc, Weak};
 
+use crate::{
+    Cache, Context, Device, Error, Info, Kind, Options, Result, Stage, StageName, Stopwatch, dynlib,
+};
 use context::CudaContext;
 use driver::{Driver, unavailable};
 use nvrtc::Nvrtc;
 use query::Target;
 use scope::Scope;
-
-use crate::{
-    Cache, Context, Device, Error, Info, Kind, Options, Result, Stage, StageName, Stopwatch, dynlib,
-};
 
 /// This machine's first CUDA device.
 pub struct Cuda {
@@ -123,7 +121,7 @@ pub fn nvrtc() -> Result<String> {
 /// Regenerates the embedded PTX with this machine's NVRTC; only for `examples/make_ptx.rs`.
 #[doc(hidden)]
 pub fn make_ptx() -> Result<String> {
-    ptx::make()
+    compile::make()
 }
 
 #[cfg(test)]

@@ -6,8 +6,9 @@
 
 use std::env;
 use std::ffi::{CStr, CString, c_int};
+use std::fs;
 use std::path::{Path, PathBuf};
-use std::{fs, ptr};
+use std::ptr;
 
 use super::sys::{self, Code, NvrtcFunctions, Opaque};
 use crate::dynlib::Library;
@@ -245,7 +246,7 @@ fn children(directory: &Path, prefix: &str) -> impl Iterator<Item = PathBuf> + u
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::cuda::ptx;
+    use crate::cuda::compile;
 
     #[test]
     fn ptx_targets_the_newest_architecture_that_suits_the_device() {
@@ -262,7 +263,7 @@ mod tests {
         };
         let oldest = nvrtc.supported().into_iter().min().unwrap_or(52);
         let ptx = nvrtc
-            .to_ptx(&ptx::program(), oldest)
+            .to_ptx(&compile::program(), oldest)
             .expect("it is valid CUDA C");
         assert_eq!(ptx.last(), Some(&0));
         assert!(nvrtc.fits(i32::MAX, oldest) && !nvrtc.fits(0, oldest));

@@ -11,8 +11,8 @@ use preheat_device::Kind;
 use preheat_model::lab::names;
 
 use super::{Bench, Result};
-use crate::native::network::{Loaded, Network};
 use crate::native::ops::{HostFloats, Ops};
+use crate::native::{Loaded, Network};
 
 /// The durations of the parts of one inference, in seconds.
 #[derive(Clone, Copy, Default)]

@@ -1,4 +1,4 @@
-//! The native experiments, one file each.
+//! The native experiments, one file for each group of related ones.
 //!
 //! Each gets a device that this process has not touched yet, executes its steps in order
 //! and passes the times to the recorder. Device work is asynchronous: timed work ends with
@@ -6,23 +6,18 @@
 
 mod alloc;
 mod infer;
-mod init;
 mod launch;
-mod prealloc;
 mod train;
-mod train_initialized;
-mod train_no_optimizer;
 mod transfer;
 
+use std::fmt;
+use std::io;
 use std::time::Instant;
-use std::{fmt, io};
 
 use preheat_device::{Context, Device, Error};
 use preheat_model::lab::{ExperimentId, names};
 
-use crate::line::Job;
-use crate::recorder::Recorder;
-use crate::recorder::timed;
+use crate::recorder::{Job, Recorder, timed};
 
 /// The 1024×1024 float32 tensor that the claims refer to.
 const TENSOR: usize = 4 << 20;
@@ -100,13 +95,13 @@ pub fn run(job: &Job, device: Box<dyn Device>, recorder: &mut Recorder) -> Resul
         variant: &job.variant,
     };
     match job.experiment {
-        ExperimentId::Init => init::run(&mut bench),
+        ExperimentId::Init => initialize(&mut bench),
         ExperimentId::Alloc => alloc::run(&mut bench),
         ExperimentId::Transfer => transfer::run(&mut bench),
-        ExperimentId::Prealloc => prealloc::run(&mut bench),
+        ExperimentId::Prealloc => alloc::preallocate(&mut bench),
         ExperimentId::Train => train::run(&mut bench),
-        ExperimentId::TrainInitialized => train_initialized::run(&mut bench),
-        ExperimentId::TrainNoOptimizer => train_no_optimizer::run(&mut bench),
+        ExperimentId::TrainInitialized => train::run_initialized(&mut bench),
+        ExperimentId::TrainNoOptimizer => train::run_without_optimizer(&mut bench),
         ExperimentId::Infer => infer::run(&mut bench),
         ExperimentId::Launch => launch::run(&mut bench),
     }
@@ -150,6 +145,28 @@ fn sizes(largest: usize) -> impl Iterator<Item = usize> {
 /// that keep both the statistics and the run time sensible.
 fn repetitions(size: usize, volume: usize, fewest: usize, most: usize) -> usize {
     (volume / size).clamp(fewest, most)
+}
+
+// `init`: the steps before a device can do any work.
+
+fn initialize(bench: &mut Bench<'_>) -> Result {
+    for stage in bench.device.initialize()? {
+        bench.recorder.stage(stage.name.as_str(), stage.seconds)?;
+    }
+    let (seconds, context) = timed(|| bench.device.context())?;
+    bench.recorder.stage(names::CREATE_CONTEXT, seconds)?;
+
+    let (seconds, _stream) = timed(|| context.stream())?;
+    bench.recorder.stage(names::CREATE_STREAM, seconds)?;
+
+    let (seconds, _event) = timed(|| context.event())?;
+    bench.recorder.stage(names::CREATE_EVENT, seconds)?;
+
+    // Another context while the first is alive: the cost of a second model server in the
+    // same process.
+    let (seconds, _second) = timed(|| bench.device.context())?;
+    bench.recorder.stage(names::SECOND_CONTEXT, seconds)?;
+    Ok(())
 }
 
 #[cfg(test)]

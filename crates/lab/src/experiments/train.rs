@@ -1,14 +1,14 @@
-//! `train`: Linear(10,10), batch 1, squared error against zeros, SGD 0.01.
+//! `train`, and its variants `train-initialized` and `train-no-optimizer`: Linear(10,10), batch 1, squared error against zeros, SGD 0.01.
 //!
 //! *From nothing*, the first iteration runs in a process that has not touched the device
 //! yet. With the *model on the device*, as most scripts time it, device, model and input
 //! are ready before the timer starts; the kernels are loaded when they are launched.
 
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 use preheat_model::lab::names;
 
-use super::{Bench, Result};
+use super::{Bench, Result, timed};
 use crate::native::ops::{HostFloats, LinearShape, Ops, Tensor};
 use crate::native::tape::Tape;
 
@@ -133,6 +133,61 @@ pub(super) fn run(bench: &mut Bench<'_>) -> Result {
 pub(super) fn from_nothing(bench: &mut Bench<'_>) -> Result<Ops> {
     bench.device.initialize()?;
     Ok(Ops::new(bench.device.context()?))
+}
+
+// `train-initialized`: the same training after a dummy tensor initialized the device, with
+// and without a pause after it.
+
+/// The pause that one of the articles behind the claims uses.
+const PAUSE: Duration = Duration::from_millis(200);
+
+pub(super) fn run_initialized(bench: &mut Bench<'_>) -> Result {
+    let start = Instant::now();
+    bench.device.initialize()?;
+    let context = bench.device.context()?;
+    let dummy = context.allocate(4)?;
+    context.synchronize()?;
+    bench
+        .recorder
+        .stage(names::INITIALIZE, start.elapsed().as_secs_f64())?;
+    if bench.variant == names::MODEL_AFTER_PAUSE {
+        std::thread::sleep(PAUSE);
+    }
+    drop(dummy);
+    train_loop(bench, Parts::ForwardBackwardStep, |_| Ok(Ops::new(context)))?;
+    Ok(())
+}
+
+// `train-no-optimizer`: the same training without the optimizer step, and the forward pass
+// alone; the latter also measures what graph recording and the backward pass cost in every
+// iteration.
+
+pub(super) fn run_without_optimizer(bench: &mut Bench<'_>) -> Result {
+    if bench.variant != names::FORWARD_ONLY {
+        train_loop(bench, Parts::ForwardBackward, from_nothing)?;
+        return Ok(());
+    }
+    let training = train_loop(bench, Parts::Forward, from_nothing)?;
+    let count = bench.pick(200, 60);
+    let mut recording = Vec::with_capacity(count);
+    let mut plain = Vec::with_capacity(count);
+    let mut recordings = Vec::with_capacity(count);
+    let mut whole = Vec::with_capacity(count);
+    // Interleaved, so that drift of the machine affects all three alike.
+    for _ in 0..count {
+        let (seconds, recorded) = timed(|| training.forward(true))?;
+        recording.push(seconds);
+        recordings.push(f64::from(u8::from(recorded)));
+        plain.push(timed(|| training.forward(false))?.0);
+        whole.push(timed(|| training.iterate(Parts::ForwardBackward))?.0);
+    }
+    bench
+        .recorder
+        .iterations(names::FORWARD_RECORDING, recording)?;
+    bench.recorder.iterations(names::FORWARD_PLAIN, plain)?;
+    bench.recorder.iterations(names::FORWARD_BACKWARD, whole)?;
+    bench.recorder.count(names::RECORDINGS, recordings)?;
+    Ok(())
 }
 
 #[cfg(test)]

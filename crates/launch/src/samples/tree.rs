@@ -4,16 +4,15 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
 use std::path::{Path, PathBuf};
 
+use preheat_host::clock;
 use preheat_model::run::{MAPPED_FILE, STACKS_FILE};
 use preheat_wire::Sampled;
 
-use super::Summary;
 use super::file::Writer;
 use super::mapped::{Mapper, Schedule};
 use super::proc::{self, Source};
-use super::unrecorded::{Executed, Unrecorded};
+use super::{Executed, Summary, Unrecorded};
 use crate::stacks::Collector;
-use preheat_host::clock;
 
 /// The maximum number of threads sampled per process.
 const THREADS: usize = 64;

@@ -9,7 +9,7 @@ use std::io;
 use perf_event::events::Software;
 use perf_event::{Builder, Clock, SampleFlag, Sampler};
 
-use super::maps::{self, Mapping};
+use super::memory::{self, Mapping};
 use super::table::{self, Table};
 
 /// CPU time between two samples, in nanoseconds. Not a divisor of common periods.
@@ -107,15 +107,15 @@ impl Native {
             return Some(table::Native { library, offset: 0 });
         }
         let known = self.mappings.entry(process).or_default();
-        if maps::find(known, address).is_none() && !asked.contains(&process) {
+        if memory::find(known, address).is_none() && !asked.contains(&process) {
             asked.push(process);
-            let mut now = maps::read(process);
+            let mut now = memory::read(process);
             now.retain(|mapping| mapping.executable);
             if !now.is_empty() {
                 *known = now;
             }
         }
-        let mapping = maps::find(known, address)?;
+        let mapping = memory::find(known, address)?;
         let offset = address - mapping.begin + mapping.offset;
         Some(match mapping.path.as_str() {
             "" => table::Native {

@@ -12,8 +12,7 @@ use object::read::elf::{ElfFile64, ProgramHeader};
 use object::{Endianness, Object, ObjectSymbol, ReadCache};
 
 use super::lines;
-use super::maps::{self, Mapping};
-use super::memory::{Memory, u32_at, u64_at};
+use super::memory::{self, Mapping, Memory, u32_at, u64_at};
 use super::offsets::{self, Instruction, Offsets};
 use super::table::{FrameId, Table};
 
@@ -67,7 +66,7 @@ impl Python {
     /// Finds the interpreter of a process; none if it has none yet, or one that cannot be
     /// read.
     pub(super) fn find(pid: u32) -> Option<Python> {
-        let mappings = maps::read(pid);
+        let mappings = memory::read(pid);
         let program = fs::read_link(format!("/proc/{pid}/exe")).ok()?;
         let program = program.to_str()?;
         let mut seen: Vec<&str> = Vec::new();

@@ -3,13 +3,14 @@
 //! Documented in docs/check-json.md and docs/schema/preheat.check-2.schema.json; change all
 //! three together.
 
+use std::fmt;
+
 use serde::{Deserialize, Serialize};
 
-use super::{Limited, Place, Unit};
-use crate::Machine;
-use crate::Quantity;
+use super::{Limited, Unit};
 use crate::run::{Cause, Temperature};
 use crate::stats::Interval;
+use crate::{Machine, Quantity};
 
 /// The schema id that this version writes.
 pub const CHECK_SCHEMA: &str = "preheat.check/2";
@@ -183,4 +184,103 @@ pub struct Value {
     pub measured: Interval,
     /// The number of starts behind it.
     pub starts: usize,
+}
+
+// A budget drafted from measurements.
+
+/// One measured quantity.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Measured {
+    /// The quantity.
+    pub of: Limited,
+    /// The temperature of the starts.
+    pub temperature: Temperature,
+    /// The estimate and its interval.
+    pub value: Interval,
+    /// The number of starts it is based on.
+    pub starts: usize,
+}
+
+/// A drafted budget.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Draft {
+    /// The headroom of each limit above the measured value: 0.25 is a quarter.
+    pub headroom: f64,
+    /// The minimum number of starts to require.
+    pub starts: Option<usize>,
+    /// The exit code of all starts, if not 0.
+    pub exit_code: Option<i32>,
+    /// The limits.
+    pub lines: Vec<DraftLine>,
+    /// Quantities whose intervals are too wide for a limit.
+    pub uncertain: Vec<Measured>,
+}
+
+/// A drafted limit.
+#[derive(Clone, Debug, PartialEq)]
+pub struct DraftLine {
+    /// The measurement behind it.
+    pub measured: Measured,
+    /// True if it belongs in the section of its temperature.
+    pub colder: bool,
+    /// The limit as text: `12 s`, `1.1 GiB`.
+    pub most: String,
+}
+
+// Positions in a budget.
+
+/// A position in a text; line and column count characters from 1.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Place {
+    /// The line.
+    pub line: usize,
+    /// The column.
+    pub column: usize,
+}
+
+impl Place {
+    /// The position of the byte `at`, or of the end if the text is shorter.
+    pub fn of(text: &str, at: usize) -> Place {
+        let mut at = at.min(text.len());
+        while !text.is_char_boundary(at) {
+            at -= 1;
+        }
+        let before = &text[..at];
+        let line_start = before.rfind('\n').map_or(0, |newline| newline + 1);
+        Place {
+            line: before.matches('\n').count() + 1,
+            column: before[line_start..].chars().count() + 1,
+        }
+    }
+}
+
+/// An error in a budget, with its position: `3:17: a message`.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Misplaced {
+    /// The position.
+    pub place: Place,
+    /// The message.
+    pub what: String,
+}
+
+impl fmt::Display for Misplaced {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Place { line, column } = self.place;
+        write!(f, "{line}:{column}: {}", self.what)
+    }
+}
+
+impl std::error::Error for Misplaced {}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn positions_count_characters_from_one() {
+        let text = "a\r\nµs = 1\n";
+        for (at, line, column) in [(0, 1, 1), (3, 2, 1), (5, 2, 2), (4, 2, 1), (999, 3, 1)] {
+            assert_eq!(Place::of(text, at), Place { line, column }, "byte {at}");
+        }
+    }
 }

@@ -1,7 +1,6 @@
 //! The experiments of `preheat lab`: raw measurements ([`Measured`]) and results
 //! ([`LabReport`]).
 
-mod again;
 mod experiment;
 mod measured;
 pub mod names;

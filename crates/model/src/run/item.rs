@@ -1,10 +1,12 @@
-//! An item behind a cause, and where it comes from.
+//! The items behind a cause, and where they come from.
 //!
 //! Older documents have no [`Origin`]: it is read from their texts here, and nowhere else.
 
 use std::fmt;
 
 use serde::{Deserialize, Serialize};
+
+use super::Cause;
 
 /// An item behind a cause: a module, library, kernel or call.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
@@ -210,6 +212,50 @@ fn origin_of_older(name: &str, detail: &str) -> Option<Origin> {
             name: name.to_owned(),
         }),
         _ => Importer::of_older(detail).map(Origin::Import),
+    }
+}
+
+// All items behind the causes of the shown start, for comparisons. The report lists only
+// the largest ones.
+
+/// All items behind the causes of the shown start.
+#[derive(Clone, Debug, PartialEq)]
+pub struct AllItems {
+    /// Items by [`Cause::index`], largest first. Python modules are grouped as in the
+    /// report; `modules` lists them one by one.
+    pub items: [Vec<Item>; Cause::ALL.len()],
+    /// All Python modules that took time on the path. A module comes after the one that
+    /// imported it.
+    pub modules: Vec<Module>,
+}
+
+/// An imported Python module.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Module {
+    /// The module name.
+    pub name: String,
+    /// The importer, such as `imported by torch._compile inner:53, from train.py:12`; may
+    /// be empty.
+    pub detail: String,
+    /// The module that imported it, as an index into [`AllItems::modules`].
+    pub parent: Option<usize>,
+    /// Seconds on the path, without nested imports.
+    pub own: f64,
+}
+
+impl Default for AllItems {
+    fn default() -> AllItems {
+        AllItems {
+            items: std::array::from_fn(|_| Vec::new()),
+            modules: Vec::new(),
+        }
+    }
+}
+
+impl AllItems {
+    /// The items behind a cause.
+    pub fn of(&self, cause: Cause) -> &[Item] {
+        &self.items[cause.index()]
     }
 }
 

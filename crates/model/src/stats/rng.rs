@@ -2,7 +2,8 @@
 //!
 //! The generator is xoshiro256++ (Blackman & Vigna 2021), with its state initialized by
 //! SplitMix64, so that neighbouring seeds give unrelated streams. It is small, gives the
-//! same numbers on every machine, and is not suitable for secrets.
+//! same numbers on every machine, and is not suitable for secrets. It is written here because a
+//! new version of a crate could change the results of old seeds.
 
 /// A seeded generator. The same seed always gives the same numbers.
 #[derive(Clone, Debug)]

@@ -4,6 +4,7 @@
 //! The format has no common schema. The output conforms to both published ones: Ant's
 //! (ordered elements, all attributes present, no time zone) and Jenkins'. Test results cannot
 //! be inconclusive, so an inconclusive limit is *skipped*, unless it is set to fail.
+//! quick-junit writes only one of the two forms.
 
 use preheat_model::check::{CheckReport, Line, Unit, Verdict};
 

@@ -8,18 +8,17 @@
 //! here may declare text to be markup, with `PreEscaped`: style sheets, scripts and JSON.
 //!
 //! `svg`, `scale`, `plot` and `bands` draw, `moving` has the interactive charts; `figure` adds a
-//! caption and the data to a drawing; `look` and `stack` show causes in the same colors
+//! caption and the data to a drawing; `cause_style` and `bands` show causes in the same colors
 //! everywhere.
 
 pub(crate) mod bands;
+pub(crate) mod cause_style;
 pub(crate) mod figure;
-pub(crate) mod look;
 pub(crate) mod markup;
 pub(crate) mod moving;
 pub(crate) mod page;
 pub(crate) mod plot;
 pub(crate) mod scale;
-pub(crate) mod stack;
 pub(crate) mod svg;
 
 /// Style rules shared by the pages about programs.

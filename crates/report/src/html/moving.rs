@@ -2,7 +2,8 @@
 //! and their data, as JSON in the page.
 //!
 //! In the data, names are truncated and stored once, and times are whole microseconds. The
-//! JSON is escaped so that it cannot end its element.
+//! JSON is escaped so that it cannot end its element. The script is our own, since a page has to
+//! work offline, under a strict content security policy, and with a few kilobytes.
 
 use std::collections::HashMap;
 

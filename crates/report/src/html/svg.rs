@@ -1,5 +1,6 @@
 //! Writes SVG drawings. Shapes have only a class; colors, fonts and dashes come from the
-//! style sheet.
+//! style sheet. Chart libraries (plotters, charming) write colors into the shapes, so that a page
+//! cannot switch to dark mode, and no descriptions for screen readers.
 
 use std::fmt::Write;
 

@@ -2,17 +2,19 @@
 //! words, and ends the record. Then it reads details of the call from its arguments, as
 //! defined in the table; this is not part of the measured time.
 
+use std::ffi::c_void;
+use std::sync::atomic::{AtomicU32, Ordering};
+
+use preheat_wire::{Allocation, Copied, Image, Kind, Shape};
+
+use super::arguments::{self, Words};
 use super::handles::Handles;
 use super::quick::Quick;
 use super::table::{Answer, Detail, Entry, Library, NONE, Place, Then};
-use super::words::{self, Words};
-use super::{copied, driver, events, image, memory, wrap};
+use super::{copied, driver, image, memory, wrap};
 use crate::recorder::system::Errno;
 use crate::recorder::{self, Open, detail};
 use crate::restore;
-use preheat_wire::{Allocation, Copied, Image, Kind, Shape};
-use std::ffi::c_void;
-use std::sync::atomic::{AtomicU32, Ordering};
 
 /// The minimum size of an allocation after which the device memory is sampled.
 const LARGE: usize = 1 << 20;
@@ -339,7 +341,7 @@ impl Call {
         let code = self.words.get(code) as *const u8;
         if status == 0 && open.is_recording() {
             let _errno = Errno::keep();
-            let image = match (is_file, words::path(code)) {
+            let image = match (is_file, arguments::path(code)) {
                 (true, Some(path)) => image::file(path),
                 (true, None) => Image::default(),
                 // SAFETY: the driver has just loaded it, so it is code.
@@ -423,8 +425,8 @@ impl Call {
                 memory::sample_in(self.words.out::<usize>(0).unwrap_or(0), self.symbol);
             }
             Then::Context => {}
-            Then::EventRecorded if status == 0 => events::recorded(self.words),
-            Then::Elapsed if status == 0 => events::elapsed(self.words),
+            Then::EventRecorded if status == 0 => driver::recorded(self.words),
+            Then::Elapsed if status == 0 => driver::elapsed(self.words),
             Then::EventRecorded | Then::Elapsed => {}
             Then::CaptureBegan if status == 0 => memory::capture_began(),
             Then::CaptureBegan => {}

@@ -4,7 +4,7 @@
 //! form, which has the same fields at the same offsets), `CUDA_ARRAY_DESCRIPTOR`,
 //! `CUDA_ARRAY3D_DESCRIPTOR`. They are read before the call, like the driver reads them.
 
-use super::words::Words;
+use super::arguments::Words;
 use preheat_wire::Copied;
 
 /// The maximum number of copies of a batch that are added up.

@@ -7,26 +7,25 @@
 //! wrapper (`wrap`), whose calls are recorded by `call` and always forwarded to the real
 //! function. `nvtx` is different: there the program calls us.
 
+mod arguments;
 mod call;
 mod copied;
 #[cfg(target_arch = "x86_64")]
 mod direct;
 mod driver;
-mod events;
 mod handles;
 mod image;
-mod lock;
 mod memory;
 mod nvtx;
 mod objects;
 mod opencl;
 mod quick;
 mod table;
-mod words;
 mod wrap;
 
-use crate::recorder;
 use std::ffi::{CStr, c_void};
+
+use crate::recorder;
 use table::Library;
 
 /// Functions of this library that others find through its handle, and nothing may find by

@@ -6,11 +6,11 @@
 //! us. With a shadow stack the processor would fault; then, and on other architectures,
 //! there is no such address.
 
-use super::find::{self, Around};
-use super::objects::{Mapped, each_mapped};
-use super::{Call, Step};
 use std::ffi::c_void;
 use std::sync::atomic::{AtomicU8, Ordering};
+
+use super::objects::{self, Around, Mapped, each_mapped};
+use super::{Call, Step};
 
 /// Defines an exported function of two arguments that calls a function of three: the third
 /// is the [`Call`](super::Call). It then returns, or jumps to the target of the step with its
@@ -151,7 +151,7 @@ pub(super) fn gadget(caller: *const u8) -> Option<*const u8> {
     if cfg!(not(target_arch = "x86_64")) || has_shadow_stack() {
         return None;
     }
-    match find::around(caller) {
+    match objects::around(caller) {
         Around::Object(_, _, info) => ret_in(&Mapped::new(&info), caller as usize),
         Around::Nothing => None,
         Around::Unknown => {

@@ -8,7 +8,6 @@
 //! it, which is equivalent to a direct call, and nothing is recorded.
 
 pub(crate) mod caller;
-mod find;
 mod objects;
 mod real;
 

@@ -41,7 +41,7 @@ pub(super) fn dlopen() -> Option<*const c_void> {
 pub(crate) fn prepare() -> bool {
     super::objects::lock_is_sound();
     let both = dlsym().is_some() && dlopen().is_some();
-    super::find::prepare();
+    super::objects::prepare();
     both
 }
 

@@ -5,7 +5,7 @@
 //! use it.
 
 use super::api::{Api, Object, Pointer, api};
-use super::asked::{Name, Text};
+use super::importer::{Name, Text};
 use super::{METH_KEYWORDS, METH_VARARGS, MethodDefinition};
 use crate::recorder::{self, now, system::Errno, usage};
 use preheat_wire::{BytecodeWrite, Kind, NoBytecode};
@@ -19,7 +19,7 @@ static COMPILE: Name = Name::new(c"compile");
 static TAG: Name = Name::new(c"cache_tag");
 static OPTIMIZE: Name = Name::new(c"optimize");
 
-/// Same as [`super::asked::forget`].
+/// Same as [`super::importer::forget`].
 pub(super) fn forget() {
     for name in [&BACK, &CODE, &NAME, &COMPILE, &TAG, &OPTIMIZE] {
         name.forget();

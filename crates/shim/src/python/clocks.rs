@@ -7,7 +7,7 @@
 //! through.
 
 use super::api::{Api, Object, Pointer, api};
-use super::asked::{Name, Text, main_globals};
+use super::importer::{Name, Text, main_globals};
 use super::{METH_CLASS, METH_FASTCALL, METH_KEYWORDS, METH_NOARGS, MethodDefinition, slice};
 use crate::recorder;
 use crate::{clocks, hooks};
@@ -58,7 +58,7 @@ static FIELDS: [Name; 7] = [
     Name::new(c"microsecond"),
 ];
 
-/// Same as [`super::asked::forget`].
+/// Same as [`super::importer::forget`].
 pub(super) fn forget() {
     for name in [
         &BACK,

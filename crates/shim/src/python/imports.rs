@@ -4,7 +4,7 @@
 //! without it.
 
 use super::api::{Object, Pointer, api};
-use super::asked::{Name, asked, done};
+use super::importer::{Name, asked, done};
 use super::{METH_KEYWORDS, METH_VARARGS, MethodDefinition};
 use crate::files;
 use crate::recorder::{self, now, usage};
@@ -14,7 +14,7 @@ use std::ptr::null_mut;
 
 static FILE: Name = Name::new(c"__file__");
 
-/// Same as [`super::asked::forget`].
+/// Same as [`super::importer::forget`].
 pub(super) fn forget() {
     FILE.forget();
 }

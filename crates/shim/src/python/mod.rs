@@ -6,22 +6,25 @@
 
 mod api;
 mod around;
-mod asked;
 mod bytecode;
 mod clocks;
 mod compiled;
+mod importer;
 mod imports;
 mod path;
 mod replaced;
 
-use crate::hooks;
-use crate::recorder::{self, Open, detail};
-use api::{Pointer, api};
-pub(crate) use path::leave_without_site;
-use preheat_wire::{Allocator, Event, Kind};
 use std::cell::UnsafeCell;
 use std::ffi::{CStr, c_char, c_int, c_void};
 use std::ptr::{null, null_mut};
+
+use preheat_wire::{Allocator, Event, Kind};
+
+use crate::hooks;
+use crate::recorder::{self, Open, detail};
+use api::{Pointer, api};
+
+pub(crate) use path::leave_without_site;
 
 const METH_VARARGS: c_int = 0x01;
 const METH_KEYWORDS: c_int = 0x02;
@@ -123,7 +126,7 @@ static DEFINITION: Definition = Definition(UnsafeCell::new(ModuleDefinition {
 pub unsafe extern "C" fn PyInit__preheat() -> *mut c_void {
     const API_VERSION: c_int = 1013;
     let Some(api) = api() else { return null_mut() };
-    asked::forget();
+    importer::forget();
     bytecode::forget();
     clocks::forget();
     imports::forget();
@@ -164,7 +167,7 @@ unsafe extern "C" fn ahead(_: Pointer, arguments: *const Pointer, count: isize) 
     // SAFETY: called by the interpreter, with its lock held.
     unsafe {
         if let &[device, driver] = slice(arguments, count) {
-            (api.at_exit)(crate::background::at_interpreter_exit);
+            (api.at_exit)(crate::restore::at_interpreter_exit);
             crate::ahead::begin_with(api.value(device), api.bytes(driver));
         }
     }

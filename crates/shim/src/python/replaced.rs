@@ -2,13 +2,14 @@
 //! restored. They are hooked in their definitions, like the clocks, so that the program sees
 //! no difference.
 
-use super::api::{Pointer, api};
-use super::clocks::definition;
-use super::{METH_FASTCALL, METH_KEYWORDS, slice};
-use crate::{background, restore};
 use std::ffi::{c_int, c_void};
 use std::ptr::null_mut;
 use std::sync::atomic::{AtomicPtr, Ordering};
+
+use super::api::{Pointer, api};
+use super::clocks::definition;
+use super::{METH_FASTCALL, METH_KEYWORDS, slice};
+use crate::restore;
 
 type Fast = unsafe extern "C" fn(Pointer, *const Pointer, isize) -> Pointer;
 type Named = unsafe extern "C" fn(Pointer, *const Pointer, isize, Pointer) -> Pointer;
@@ -53,7 +54,7 @@ pub(super) unsafe extern "C" fn watch(
     unsafe {
         if let &[file, first, second] = slice(arguments, count) {
             restore::watch(api.value(file) as c_int);
-            (api.at_exit)(background::at_interpreter_exit);
+            (api.at_exit)(restore::at_interpreter_exit);
             let both = METH_FASTCALL | METH_KEYWORDS;
             hook(first, METH_FASTCALL, &EXECV, execv as *mut c_void);
             hook(second, both, &EXECVE, execve as *mut c_void);

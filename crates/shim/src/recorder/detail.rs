@@ -1,12 +1,12 @@
 //! Decides whether frequent calls of each iteration are recorded: once a process has
 //! repeated itself long enough, they are only recorded in windows.
 //!
-//! [`Rhythm`] decides this from the marks of iterations. This module queries it, applies
+//! [`Schedule`] decides this from the marks of iterations. This module queries it, applies
 //! its decision and records it in the file, so that a reader knows which intervals have no
 //! detail. The switch is a single word for the whole process.
 
 use super::process::process;
-use super::rhythm::{Mark, Rank, Rhythm};
+use super::schedule::{Mark, Rank, Schedule};
 use super::text::hash;
 use super::thread::thread;
 use super::{Open, now};
@@ -20,13 +20,13 @@ pub(super) struct Detail {
     pub(super) sparse: AtomicBool,
     /// A lock: the thread that sets it may use `inside`.
     taken: AtomicBool,
-    /// An override of the rhythm.
+    /// An override of the schedule.
     forced: AtomicU8,
     inside: UnsafeCell<Inside>,
 }
 
 struct Inside {
-    rhythm: Rhythm,
+    schedule: Schedule,
     /// The record of the current interval without detail.
     open: Open,
 }
@@ -77,7 +77,7 @@ pub fn is_sparse() -> bool {
 #[inline]
 pub fn request_window() {
     if let Some(process) = process() {
-        process.detail.change(None, Rhythm::request_window);
+        process.detail.change(None, Schedule::request_window);
     }
 }
 
@@ -143,17 +143,17 @@ fn mark(rank: Rank, which: u16, name: u32, time: u64) {
     }
     let mark = Mark::new(rank, which, name, thread() as usize);
     let again = rank == Rank::Step;
-    (process.detail).change(Some(time), |rhythm| rhythm.mark(mark, again));
+    (process.detail).change(Some(time), |schedule| schedule.mark(mark, again));
 }
 
 /// Notes that an optimizer was created: its steps will be the iterations.
 pub fn expect_steps() {
     if let Some(process) = process() {
-        (process.detail).change(None, |rhythm| rhythm.expect(Rank::Step));
+        (process.detail).change(None, |schedule| schedule.expect(Rank::Step));
     }
 }
 
-/// Follow the rhythm; all in detail; nothing in detail.
+/// Follow the schedule; all in detail; nothing in detail.
 const BY_RHYTHM: u8 = 0;
 const ALL: u8 = 1;
 const NONE: u8 = 2;
@@ -172,9 +172,9 @@ pub fn force(all: bool, none: bool) {
 }
 
 impl Detail {
-    /// Updates the rhythm and applies its decision. Marks that arrive while another thread
+    /// Updates the schedule and applies its decision. Marks that arrive while another thread
     /// does this are not counted, which makes no difference.
-    fn change(&self, time: Option<u64>, work: impl FnOnce(&mut Rhythm)) {
+    fn change(&self, time: Option<u64>, work: impl FnOnce(&mut Schedule)) {
         if self.taken.swap(true, Ordering::Acquire) {
             return;
         }
@@ -184,8 +184,8 @@ impl Detail {
             ALL => false,
             NONE => true,
             _ => {
-                work(&mut inside.rhythm);
-                inside.rhythm.is_sparse()
+                work(&mut inside.schedule);
+                inside.schedule.is_sparse()
             }
         };
         match (self.sparse.load(Ordering::Relaxed), wanted) {

@@ -11,7 +11,7 @@ pub mod detail;
 mod file;
 mod open;
 mod process;
-mod rhythm;
+mod schedule;
 pub(crate) mod system;
 mod text;
 mod thread;

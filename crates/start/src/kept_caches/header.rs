@@ -4,8 +4,9 @@
 //! Its checksum detects damaged bundles: XXH64, which is fast, and which `xxhsum -H64` computes
 //! too. It does not protect against deliberate changes.
 
+use std::fmt;
 use std::hash::Hasher;
-use std::io::Read;
+use std::io::{self, Read};
 use std::ops::Range;
 use std::path::{Component, Path, PathBuf};
 
@@ -13,7 +14,6 @@ use ::tar::EntryType;
 use serde::{Deserialize, Serialize};
 use twox_hash::XxHash64;
 
-use super::error::{BundleError, damaged};
 use super::machine::Machine;
 use super::tar::{self, BLOCK};
 
@@ -62,15 +62,15 @@ impl Header {
         }
     }
 
-    /// The document, padded to `room` bytes or to whole blocks.
-    pub(super) fn text(&self, room: Option<usize>) -> Result<Vec<u8>, BundleError> {
+    /// The document, padded to `length` bytes or to whole blocks.
+    pub(super) fn text(&self, length: Option<usize>) -> Result<Vec<u8>, BundleError> {
         let text = serde_json::to_vec(self);
         let mut text = text.map_err(|why| BundleError::Failed(why.to_string()))?;
-        let room = room.unwrap_or((text.len() / BLOCK + 2) * BLOCK);
-        if text.len() >= room {
+        let length = length.unwrap_or((text.len() / BLOCK + 2) * BLOCK);
+        if text.len() >= length {
             return Err(BundleError::Failed("its header is too long".into()));
         }
-        text.resize(room - 1, b' ');
+        text.resize(length - 1, b' ');
         text.push(b'\n');
         let digits =
             digits(&text).ok_or_else(|| BundleError::Failed("it has no checksum".into()))?;
@@ -173,6 +173,42 @@ impl Checksum {
     }
 }
 
+// Errors of packing and unpacking.
+
+/// An error of packing or unpacking, a clause such as "it is damaged: …".
+#[derive(Debug, PartialEq, Eq)]
+pub enum BundleError {
+    /// The input is not acceptable: another card, a damaged file, nothing to pack.
+    Refused(String),
+    /// The operation failed here: a full disk, a directory without permissions.
+    Failed(String),
+    /// The callback interrupted it.
+    Interrupted,
+}
+
+impl fmt::Display for BundleError {
+    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            BundleError::Refused(why) | BundleError::Failed(why) => out.write_str(why),
+            BundleError::Interrupted => out.write_str("interrupted"),
+        }
+    }
+}
+
+impl std::error::Error for BundleError {}
+
+/// An I/O error for a path.
+pub(super) fn failed(path: &Path, why: &io::Error) -> BundleError {
+    BundleError::Failed(format!("{}: {why}", path.display()))
+}
+
+/// The error for a bundle that preheat cannot have written like this.
+pub(super) fn damaged(how: &str) -> BundleError {
+    BundleError::Refused(format!(
+        "it is damaged: {how}; copy it again, or pack it again"
+    ))
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -184,14 +220,14 @@ mod tests {
     #[test]
     fn a_header_survives_a_round_trip() {
         let mut header = header();
-        let room = header.text(None).expect("a document").len();
+        let length = header.text(None).expect("a document").len();
         header.files = 3;
-        let text = header.text(Some(room)).expect("a document");
+        let text = header.text(Some(length)).expect("a document");
         assert_eq!(text.len() % BLOCK, 0);
         let mut front = Header::front(&text);
         let read = Header::read(&mut front.as_slice()).expect("it is read");
         assert_eq!((read.files, &read.place), (3, &header.place));
-        for at in [BLOCK + 40, BLOCK + room - 2] {
+        for at in [BLOCK + 40, BLOCK + length - 2] {
             front[at] ^= 1;
             assert!(Header::read(&mut front.as_slice()).is_err(), "{at}");
             front[at] ^= 1;

@@ -4,7 +4,7 @@ use std::fs;
 
 use serde::{Deserialize, Serialize};
 
-use super::error::BundleError;
+use super::header::BundleError;
 
 /// The target of compiled code.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]

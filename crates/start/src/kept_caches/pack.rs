@@ -9,14 +9,11 @@ use std::io::{self, Read};
 use std::os::unix::fs::{FileExt, MetadataExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
 
-use super::error::{BundleError, failed};
-use super::header::Checksum;
-use super::header::Header;
+use super::cache_dir::{self, CacheFile};
+use super::header::{BundleError, Checksum, Header, failed};
 use super::machine::Machine;
-use super::place::{self, Found};
 use super::tar::{BLOCK, Member, padding};
-use super::traits;
-use super::{CHUNK, Step, Watch, files};
+use super::{CHUNK, Step, Watch, files, traits};
 
 /// The results of packing.
 #[derive(Debug, PartialEq, Eq)]
@@ -33,24 +30,24 @@ pub struct Packed {
     pub notes: Vec<String>,
 }
 
-/// Packs the cache directory `place` into the file `to`. `created` is the current time in a
+/// Packs the cache directory `cache_dir` into the file `to`. `created` is the current time in a
 /// human-readable form.
 pub fn pack(
-    place: &Path,
+    cache_dir: &Path,
     to: &Path,
     created: &str,
     machine: &Machine,
     watch: &mut Watch<'_>,
 ) -> Result<Packed, BundleError> {
-    let (found, strange) = place::look(place).map_err(|why| failed(place, &why))?;
+    let (found, strange) = cache_dir::list(cache_dir).map_err(|why| failed(cache_dir, &why))?;
     if found.is_empty() {
         return Err(BundleError::Refused(format!(
             "there is no compiled code in {}; `preheat start --caches {0} -- COMMAND` makes a program keep its code there",
-            place.display()
+            cache_dir.display()
         )));
     }
-    let named = place.to_str().ok_or_else(|| {
-        BundleError::Refused(format!("the path {} is not UTF-8", place.display()))
+    let named = cache_dir.to_str().ok_or_else(|| {
+        BundleError::Refused(format!("the path {} is not UTF-8", cache_dir.display()))
     })?;
     if fs::metadata(to).is_ok_and(|is| !is.is_file()) {
         return Err(BundleError::Refused(format!(
@@ -61,7 +58,7 @@ pub fn pack(
     let mut written = Written::create(to)?;
     let mut header = Header::new(created, named, machine);
     for cache in traits::kept() {
-        let is_for = |found: &&Found| {
+        let is_for = |found: &&CacheFile| {
             found.cache == cache
                 && traits::is_for_the_processor(cache, &found.path.to_string_lossy())
         };
@@ -69,8 +66,8 @@ pub fn pack(
             header.for_the_processor.push(cache.directory());
         }
     }
-    let room = header.text(None)?.len();
-    written.at = (BLOCK + room) as u64;
+    let length = header.text(None)?.len();
+    written.at = (BLOCK + length) as u64;
     let mut all = Vec::new();
     let mut changed = 0u64;
     let mut buffer = vec![0; CHUNK];
@@ -82,7 +79,7 @@ pub fn pack(
                 path: &one.path,
             })
         };
-        match written.add(place, one, &mut buffer, &mut go_on)? {
+        match written.add(cache_dir, one, &mut buffer, &mut go_on)? {
             Some(member) => all.push(member),
             None => changed += 1,
         }
@@ -92,7 +89,7 @@ pub fn pack(
     let mut sum = Checksum::new();
     all.iter().for_each(|member| sum.add(&member.identity()));
     header.files_xxh64 = sum.digits();
-    let front = Header::front(&header.text(Some(room))?);
+    let front = Header::front(&header.text(Some(length))?);
     let size = written.finish(&front, to)?;
     let mut titles: Vec<_> = found.iter().map(|found| found.cache.title).collect();
     titles.dedup();
@@ -161,13 +158,13 @@ impl Written {
     /// Adds a file; returns `None`, and leaves it out, if it changed meanwhile.
     fn add(
         &mut self,
-        place: &Path,
-        found: &Found,
+        cache_dir: &Path,
+        found: &CacheFile,
         buffer: &mut [u8],
         go_on: &mut dyn FnMut() -> bool,
     ) -> Result<Option<Member>, BundleError> {
         let begin = self.at;
-        let source = place.join(&found.path);
+        let source = cache_dir.join(&found.path);
         let Some((path, (mut from, is))) = found.path.to_str().zip(open(&source)) else {
             return Ok(None);
         };

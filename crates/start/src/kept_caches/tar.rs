@@ -1,12 +1,13 @@
 //! A bundle is a POSIX tar file, with nanosecond mtimes in extended headers; `tar -tvf`
 //! lists its contents. The reader accepts only what is written here: regular files. Links,
-//! devices and everything else are refused.
+//! devices and everything else are refused. The
+//! reader of the `tar` crate would accept them, so only its headers are used.
 
 use std::io::{self, Read};
 
-use ::tar::{EntryType, Header};
+use tar::{EntryType, Header};
 
-use super::error::{BundleError, damaged};
+use super::header::{BundleError, damaged};
 
 pub(super) const BLOCK: usize = 512;
 

@@ -9,8 +9,8 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::{Duration, SystemTime};
 
 use super::*;
-use crate::case::tests::sample;
-use crate::seen::Seen;
+use crate::context::tests::sample;
+use crate::observations::Observations;
 
 /// A temporary directory, removed on drop.
 struct Scratch(PathBuf);
@@ -75,10 +75,10 @@ fn here() -> Machine {
 /// A cache directory with files of several caches.
 fn filled() -> Scratch {
     let scratch = Scratch::new();
-    let place = scratch.join("place");
+    let cache_dir = scratch.join("place");
     scratch.put("place/cuda_cache_path/index", b"index");
     scratch.put("place/cuda_cache_path/1/2/abc", &[7; 1500]);
-    let group = format!("{{\"child_paths\": \"{}/x\"}}", place.display());
+    let group = format!("{{\"child_paths\": \"{}/x\"}}", cache_dir.display());
     scratch.put("place/triton_cache_dir/KEY/__grp__k.json", group.as_bytes());
     let so = scratch.put("place/torchinductor_cache_dir/ab/cab.so", &vec![1; 3 << 20]);
     fs::set_permissions(&so, fs::Permissions::from_mode(0o4777)).expect("it is ours");
@@ -111,19 +111,19 @@ fn unpacked(
 fn caches_of_an_observed_program_are_kept_unless_the_user_set_them() {
     let scratch = Scratch::new();
     let home = scratch.0.to_str().expect("text");
-    let seen = Seen {
+    let observed = Observations {
         caches: vec![
             "TRITON_CACHE_DIR".into(),
             "JAX_COMPILATION_CACHE_DIR".into(),
         ],
-        ..Seen::default()
+        ..Observations::default()
     };
     let mut changes = Changes::default();
     let start = sample(
         &[("XDG_CACHE_HOME", home), ("TRITON_CACHE_DIR", "/mine")],
-        Some(seen.clone()),
+        Some(observed.clone()),
     );
-    assert_eq!(apply(&start.case(), &mut changes), Ok(()));
+    assert_eq!(apply(&start.context(), &mut changes), Ok(()));
     let directory = scratch.join("preheat/caches/jax_compilation_cache_dir");
     assert!(directory.is_dir());
     assert_eq!(
@@ -138,14 +138,17 @@ fn caches_of_an_observed_program_are_kept_unless_the_user_set_them() {
         ("TRITON_CACHE_DIR", "/a"),
         ("JAX_COMPILATION_CACHE_DIR", "/b"),
     ];
-    let why = apply(&sample(&all, Some(seen)).case(), &mut Changes::default());
+    let why = apply(
+        &sample(&all, Some(observed)).context(),
+        &mut Changes::default(),
+    );
     assert!(why.is_err_and(|why| why.to_string().contains("already set")));
-    for (seen, word) in [
+    for (observed, word) in [
         (None, "not been measured"),
-        (Some(Seen::default()), "did not compile"),
+        (Some(Observations::default()), "did not compile"),
     ] {
-        let start = sample(&[("HOME", home)], seen);
-        let why = apply(&start.case(), &mut Changes::default()).expect_err("it does not apply");
+        let start = sample(&[("HOME", home)], observed);
+        let why = apply(&start.context(), &mut Changes::default()).expect_err("it does not apply");
         assert!(why.to_string().contains(word), "{why}");
     }
 }
@@ -156,7 +159,7 @@ fn a_named_directory_is_used_for_all_caches_of_any_program() {
     let home = scratch.0.to_str().expect("text");
     let mut changes = Changes::default();
     let start = sample(&[(VARIABLE, home), ("CUDA_CACHE_MAXSIZE", "1")], None);
-    assert_eq!(apply(&start.case(), &mut changes), Ok(()));
+    assert_eq!(apply(&start.context(), &mut changes), Ok(()));
     let names: Vec<_> = changes.variables.iter().map(|(name, _)| *name).collect();
     assert!(
         traits::kept().all(|cache| names.contains(&cache.variable)),
@@ -203,8 +206,8 @@ fn packing_and_unpacking_preserves_files() {
 fn existing_files_are_kept() {
     let scratch = filled();
     packed(&scratch);
-    let place = scratch.join("place");
-    fs::remove_dir_all(&place).expect("it goes");
+    let cache_dir = scratch.join("place");
+    fs::remove_dir_all(&cache_dir).expect("it goes");
     scratch.put("place/triton_cache_dir/KEY/__grp__k.json", b"newer");
     scratch.put("place/cuda_cache_path/index", b"of others");
     // Left over by a killed process.
@@ -212,11 +215,11 @@ fn existing_files_are_kept() {
     let back = unpacked(&scratch, None, &here()).expect("it is unpacked");
     // The index of the CUDA cache would not include entries that are added next to it.
     assert_eq!((back.files, back.there), (2, 3));
-    let read = |name: &str| fs::read(place.join(name)).expect("it is there");
+    let read = |name: &str| fs::read(cache_dir.join(name)).expect("it is there");
     assert_eq!(read("triton_cache_dir/KEY/__grp__k.json"), b"newer");
     assert_eq!(read("cuda_cache_path/index"), b"of others");
-    assert!(!place.join("cuda_cache_path/1").exists());
-    assert!(!place.join(".unpack-1").exists());
+    assert!(!cache_dir.join("cuda_cache_path/1").exists());
+    assert!(!cache_dir.join(".unpack-1").exists());
 }
 
 #[test]
@@ -225,7 +228,7 @@ fn unpacking_elsewhere_notes_entries_that_will_not_be_found() {
     packed(&scratch);
     let other = scratch.join("other");
     let back = unpacked(&scratch, Some(&other), &here()).expect("it is unpacked");
-    assert_eq!((back.place, back.files), (other, 5));
+    assert_eq!((back.cache_dir, back.files), (other, 5));
     let notes = back.notes.join("\n");
     assert!(
         notes.contains("is mentioned in 1 file of Triton"),

@@ -13,14 +13,11 @@ use std::time::{Duration, SystemTime};
 
 use preheat_launch::caches::CompileCache;
 
-use super::error::{BundleError, damaged, failed};
-use super::header::Checksum;
-use super::header::Header;
+use super::header::{BundleError, Checksum, Header, damaged, failed};
 use super::machine::Machine;
-use super::mentions::Mentions;
-use super::merge;
 use super::tar::{self, Member};
-use super::{CHUNK, Step, Watch, files, place, traits};
+use super::traits::{self, Mentions};
+use super::{CHUNK, Step, Watch, cache_dir, files};
 
 /// The prefix of the name of the temporary directory.
 const UNFINISHED: &str = ".unpack-";
@@ -29,7 +26,7 @@ const UNFINISHED: &str = ".unpack-";
 #[derive(Debug, PartialEq, Eq)]
 pub struct Unpacked {
     /// The cache directory.
-    pub place: PathBuf,
+    pub cache_dir: PathBuf,
     /// The number of files that were added.
     pub files: u64,
     /// Their bytes.
@@ -50,20 +47,20 @@ pub fn unpack(
     let header = Header::read(from)?;
     header.machine.serves(here)?;
     let packed_from = header.place()?;
-    let place = named.map_or(packed_from.clone(), Path::to_owned);
-    let unfinished = Unfinished::create(&place)?;
-    let room = place::room(&place);
-    if header.bytes > room {
+    let cache_dir = named.map_or(packed_from.clone(), Path::to_owned);
+    let unfinished = Unfinished::create(&cache_dir)?;
+    let free = cache_dir::free_space(&cache_dir);
+    if header.bytes > free {
         return Err(BundleError::Failed(format!(
-            "{} bytes are needed in {}, but only {room} are free",
+            "{} bytes are needed in {}, but only {free} are free",
             header.bytes,
-            place.display()
+            cache_dir.display()
         )));
     }
     let mut extraction = Extraction {
         header: &header,
         to: &unfinished.path,
-        moved: (place != packed_from).then_some(packed_from.as_path()),
+        moved: (cache_dir != packed_from).then_some(packed_from.as_path()),
         lacking: header.machine.lacking(here),
         buffer: vec![0; CHUNK],
         mentions: BTreeMap::new(),
@@ -93,10 +90,10 @@ pub fn unpack(
     if !is_whole || sum.digits() != header.files_xxh64 {
         return Err(damaged("its checksum does not match"));
     }
-    let notes = extraction.notes(&place, &members);
-    let merged = merge::into(&place, &unfinished.path, &members)?;
+    let notes = extraction.notes(&cache_dir, &members);
+    let merged = cache_dir::into(&cache_dir, &unfinished.path, &members)?;
     Ok(Unpacked {
-        place,
+        cache_dir,
         files: merged.files,
         bytes: merged.bytes,
         there: merged.there,
@@ -195,7 +192,7 @@ impl Extraction<'_> {
         Ok(true)
     }
 
-    fn notes(&self, place: &Path, members: &[(&'static CompileCache, Member)]) -> Vec<String> {
+    fn notes(&self, cache_dir: &Path, members: &[(&'static CompileCache, Member)]) -> Vec<String> {
         let mut notes = Vec::new();
         if let Some(instruction) = self.lacking {
             for (title, count) in &self.left_out {
@@ -209,10 +206,10 @@ impl Extraction<'_> {
         let Some(packed_from) = self.moved else {
             return notes;
         };
-        let (packed_from, place) = (packed_from.display(), place.display());
+        let (packed_from, cache_dir) = (packed_from.display(), cache_dir.display());
         for (title, count) in &self.mentions {
             notes.push(format!(
-                "the original path {packed_from} is mentioned in {} of {title}: what these refer to is not found in {place}, and may be compiled again",
+                "the original path {packed_from} is mentioned in {} of {title}: what these refer to is not found in {cache_dir}, and may be compiled again",
                 files(*count)
             ));
         }
@@ -221,7 +218,7 @@ impl Extraction<'_> {
             .any(|(cache, _)| traits::has_path_in_keys(cache))
         {
             notes.push(format!(
-                "JAX finds compiled code only under its original path, {packed_from}: in {place} it compiles again"
+                "JAX finds compiled code only under its original path, {packed_from}: in {cache_dir} it compiles again"
             ));
         }
         notes
@@ -236,7 +233,7 @@ fn create(path: &Path) -> Result<File, BundleError> {
         | io::ErrorKind::IsADirectory => damaged("it contains a file twice"),
         _ => failed(path, &why),
     };
-    place::make(path.parent().unwrap_or(path)).map_err(clashes)?;
+    cache_dir::make(path.parent().unwrap_or(path)).map_err(clashes)?;
     let mut how = OpenOptions::new();
     how.write(true).create_new(true).mode(0o600);
     how.open(path).map_err(clashes)
@@ -253,12 +250,12 @@ struct Unfinished {
 }
 
 impl Unfinished {
-    fn create(place: &Path) -> Result<Unfinished, BundleError> {
-        remove_left_behind(place);
-        let above = place.ancestors().take_while(|above| !above.exists());
+    fn create(cache_dir: &Path) -> Result<Unfinished, BundleError> {
+        remove_left_behind(cache_dir);
+        let above = cache_dir.ancestors().take_while(|above| !above.exists());
         let made = above.map(Path::to_owned).collect();
-        let path = place.join(format!("{UNFINISHED}{}", std::process::id()));
-        let opened = place::make(&path).and_then(|()| File::open(&path));
+        let path = cache_dir.join(format!("{UNFINISHED}{}", std::process::id()));
+        let opened = cache_dir::make(&path).and_then(|()| File::open(&path));
         let lock = opened.map_err(|why| failed(&path, &why))?;
         match lock.try_lock() {
             // If files cannot be locked, no directory counts as left over.
@@ -269,7 +266,7 @@ impl Unfinished {
             }),
             Err(TryLockError::WouldBlock) => Err(BundleError::Failed(format!(
                 "another process is unpacking into {}; try again when it is done",
-                place.display()
+                cache_dir.display()
             ))),
         }
     }
@@ -285,8 +282,8 @@ impl Drop for Unfinished {
 }
 
 /// Removes temporary directories left over by killed processes.
-fn remove_left_behind(place: &Path) {
-    let Ok(entries) = fs::read_dir(place) else {
+fn remove_left_behind(cache_dir: &Path) {
+    let Ok(entries) = fs::read_dir(cache_dir) else {
         return;
     };
     for entry in entries.flatten() {

@@ -12,7 +12,7 @@ use std::sync::Mutex;
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use super::WHOLE;
-use crate::seen::Seen;
+use crate::observations::Observations;
 
 const THREADS: usize = 8;
 
@@ -30,13 +30,13 @@ struct Work<'a> {
 
 /// Reads the observed files: at most `budget` bytes, and only while the process `program`
 /// runs.
-pub(super) fn all(seen: &Seen, budget: u64, program: u32) {
+pub(super) fn all(observed: &Observations, budget: u64, program: u32) {
     let Ok(nowhere) = OpenOptions::new().write(true).open("/dev/null") else {
         return;
     };
     let mut queue = VecDeque::new();
-    for path in &seen.files {
-        match seen.ranges.get(path) {
+    for path in &observed.files {
+        match observed.ranges.get(path) {
             Some(parts) => parts.iter().for_each(|part| {
                 let blocks = blocks(part.clone());
                 queue.extend(blocks.map(|part| Work {

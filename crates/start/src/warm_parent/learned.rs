@@ -237,14 +237,19 @@ impl Learned {
         };
         let script = script.and_then(|path| std::path::absolute(path).ok());
         let modules = self.modules.iter().map(|module| &module.origin[..]);
-        let seen: Vec<PathBuf> = modules
+        let observed: Vec<PathBuf> = modules
             .filter(|origin| origin.starts_with(b"/") && !self.is_installed(origin))
             .map(|origin| OsStr::from_bytes(origin).into())
             .chain(self.main.clone())
             .chain(script)
             .collect();
         let is_installed = |path: &Path| self.is_installed(path.as_os_str().as_bytes());
-        own::reachable(seen, text_of(main), &self.directories(main), &is_installed)
+        own::reachable(
+            observed,
+            text_of(main),
+            &self.directories(main),
+            &is_installed,
+        )
     }
 
     /// The directories in which the program's own modules are searched for: those on `sys.path`

@@ -21,7 +21,7 @@ use super::list::make_room;
 use super::trial::{Outcome, Rules, Tracer};
 use super::variables::{ALWAYS, Environment};
 use crate::background;
-use crate::directories::Places;
+use crate::directories::Directories;
 use crate::identity::{Identity, name, stamp};
 use crate::invocation::{Invocation, Main};
 use crate::kept_bytecode;
@@ -43,10 +43,10 @@ const PROGRESS: RawFd = 7;
 const LOCK_CHECK: Duration = Duration::from_millis(5);
 
 /// A request for a warm parent.
-pub(crate) struct Wish<'a> {
+pub(crate) struct ParentRequest<'a> {
     pub invocation: &'a Invocation,
     pub identity: &'a Identity,
-    pub places: &'a Places,
+    pub places: &'a Directories,
     pub environment: &'a Environment,
     /// Standard streams that are terminals.
     pub terminals: Vec<libc::c_int>,
@@ -64,7 +64,7 @@ pub(crate) struct Wish<'a> {
 
 /// Our `sitecustomize`, which Python loads before a program.
 pub(crate) struct Injected<'a> {
-    pub places: &'a Places,
+    pub places: &'a Directories,
     /// The directory for kept bytecode, if any.
     pub bytecode: Option<&'a Path>,
 }
@@ -98,7 +98,7 @@ impl Injected<'_> {
     }
 }
 
-impl Wish<'_> {
+impl ParentRequest<'_> {
     /// The file into which the program records its imports.
     pub(crate) fn learned(&self) -> PathBuf {
         Learned::file(&self.places.kept, &name(&self.identity.program))

@@ -11,17 +11,17 @@ use std::path::PathBuf;
 
 use super::learned::{self, Learned};
 use super::list::{forget, is_alive, leave, served};
-use super::make::Wish;
+use super::make::ParentRequest;
 use super::sandbox::is_shared_with;
 use super::state::{Parent, parents};
-use super::variables::{Asked, Environment, Matters};
+use super::variables::{Environment, Matters, VariablesRead};
 use crate::identity::name;
 use crate::reason::Reason;
 
 /// The largest number of parents per program.
 const MOST_PARENTS: usize = 3;
 
-impl Wish<'_> {
+impl ParentRequest<'_> {
     /// Returns `Some` if another parent is needed: the files of the parents that it replaces
     /// once it is ready.
     pub(crate) fn wanted(&self) -> io::Result<Option<Vec<PathBuf>>> {
@@ -46,7 +46,7 @@ impl Wish<'_> {
         let is_idle = |parent: &Parent| served(parent).is_none_or(|starts| starts == 0);
         let (mut idle, used): (Vec<_>, Vec<_>) =
             others.into_iter().partition(|(parent, _)| is_idle(parent));
-        let asked: Vec<&Asked> = idle.iter().map(|(parent, _)| &parent.asked).collect();
+        let asked: Vec<&VariablesRead> = idle.iter().map(|(parent, _)| &parent.asked).collect();
         let mut varying = varying(&asked, self.environment);
         // If a known variable still matters, its modules could not be left out.
         let known = Learned::read(&self.learned()).unwrap_or_default();
@@ -77,14 +77,14 @@ impl Wish<'_> {
 /// Variables in which this start differs from parents that no start could use. If modules
 /// have read the whole environment, one such parent is enough; if they have read the
 /// variable by name, two are. Variables that libraries read cannot be left out.
-fn varying(idle: &[&Asked], environment: &Environment) -> BTreeSet<Vec<u8>> {
+fn varying(idle: &[&VariablesRead], environment: &Environment) -> BTreeSet<Vec<u8>> {
     let mut asked: BTreeMap<&[u8], usize> = BTreeMap::new();
     let mut found = BTreeSet::new();
     for parent in idle {
         let differing: BTreeMap<_, _> = parent.differing(environment).collect();
         for (name, how) in differing {
             match how {
-                Matters::Asked => *asked.entry(name).or_default() += 1,
+                Matters::ByName => *asked.entry(name).or_default() += 1,
                 Matters::Everything => drop(found.insert(name.to_vec())),
                 Matters::Always => {}
             }
@@ -110,10 +110,10 @@ mod tests {
 
     #[test]
     fn variables_that_differ_at_each_start_are_found() {
-        let asking = |value: &str| Asked {
+        let asking = |value: &str| VariablesRead {
             variables: vec![(b"JOB".into(), Some(value.into()))],
             environment: vec![one("JOB", value), one("OMP_NUM_THREADS", value)],
-            ..Asked::default()
+            ..VariablesRead::default()
         };
         let (first, second) = (asking("1"), asking("2"));
         let third = [one("JOB", "3"), one("OMP_NUM_THREADS", "3")];
@@ -122,10 +122,10 @@ mod tests {
         assert_eq!(names(&varying(&[&first, &second], &third)), ["JOB"]);
         let again = [one("JOB", "2"), one("OMP_NUM_THREADS", "2")];
         assert!(varying(&[&first, &second], &again).is_empty());
-        let looking = Asked {
+        let looking = VariablesRead {
             everything: true,
             environment: vec![one("BEGAN", "1"), one("TERM", "dumb")],
-            ..Asked::default()
+            ..VariablesRead::default()
         };
         let now = [one("BEGAN", "2"), one("TERM", "dumb")];
         assert_eq!(names(&varying(&[&looking], &now)), ["BEGAN"]);

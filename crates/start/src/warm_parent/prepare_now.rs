@@ -5,7 +5,7 @@ use std::io::{self, Read};
 use std::os::fd::AsRawFd;
 use std::time::{Duration, Instant};
 
-use super::make::Wish;
+use super::make::ParentRequest;
 use super::sandbox::is_shared_with;
 use super::state::{Parent, parents};
 use crate::identity::name;
@@ -14,7 +14,7 @@ use crate::reason::Reason;
 /// Creates a parent that matches this start, and waits until it is ready; an error is the
 /// reason why there is none. Calls `told` with progress messages.
 pub(crate) fn prepare_now(
-    wish: &Wish<'_>,
+    wish: &ParentRequest<'_>,
     limit: Duration,
     told: &dyn Fn(&str),
 ) -> Result<Parent, Reason> {

@@ -12,7 +12,7 @@ use std::path::{Path, PathBuf};
 use preheat_host::files;
 
 use super::learned::put;
-use super::make::Wish;
+use super::make::ParentRequest;
 use crate::invocation::Main;
 use crate::reason::Reason;
 
@@ -24,7 +24,7 @@ const PROCESS: [&str; 4] = ["__main__", "__mp_main__", "sitecustomize", "usercus
 
 /// Stores the modules that the program imports, which were read from some of these files.
 pub(crate) fn learn_from(
-    wish: &Wish<'_>,
+    wish: &ParentRequest<'_>,
     names: &[String],
     files: &[PathBuf],
 ) -> Result<(), Reason> {

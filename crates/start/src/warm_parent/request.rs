@@ -43,7 +43,7 @@ pub(crate) struct Inherited {
 
 impl Inherited {
     /// Captures the state of this process. Nothing may have been opened or changed before.
-    pub(crate) fn look() -> Result<Inherited, Reason> {
+    pub(crate) fn capture() -> Result<Inherited, Reason> {
         if let Some(why) = crate::background::adopts() {
             return Err(why);
         }
@@ -299,7 +299,7 @@ mod tests {
 
     #[test]
     fn the_environment_and_the_streams_are_captured() {
-        let Ok(inherited) = Inherited::look() else {
+        let Ok(inherited) = Inherited::capture() else {
             return; // The tests run in a process that cannot be handed over.
         };
         assert_eq!(inherited.environment.len(), std::env::vars_os().count());

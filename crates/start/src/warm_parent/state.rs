@@ -12,7 +12,7 @@ use crate::reason::Reason;
 use crate::warm_parent::influence::skeleton;
 use crate::warm_parent::learned;
 use crate::warm_parent::ledger::{Changed, Inputs};
-use crate::warm_parent::variables::{Asked, Environment};
+use crate::warm_parent::variables::{Environment, VariablesRead};
 
 /// A running parent, as described by its file.
 #[derive(Debug, Default)]
@@ -34,7 +34,7 @@ pub(crate) struct Parent {
     /// Modules that are not imported ahead, with the reasons.
     left_out: Vec<(String, String)>,
     /// Variables that matter to it.
-    pub asked: Asked,
+    pub asked: VariablesRead,
     /// The arguments that it was created with, if they matter.
     arguments: Option<Vec<Vec<u8>>>,
     /// Every input of its imports.

@@ -10,7 +10,6 @@
 
 mod breakpoints;
 mod calls;
-mod memory;
 mod rules;
 
 use std::collections::{HashMap, HashSet};
@@ -25,6 +24,7 @@ use libc::{c_int, pid_t};
 use super::ledger::{Ledger, Question};
 use breakpoints::Trap;
 use calls::{Call, Creates, Meaning};
+
 pub(crate) use rules::Rules;
 
 /// The longest message.
@@ -94,7 +94,7 @@ struct Thread {
 enum After {
     Nothing,
     Message,
-    Asked(Vec<(PathBuf, Question)>),
+    Questions(Vec<(PathBuf, Question)>),
     Stream(c_int),
     Host,
     Changed(Vec<PathBuf>),
@@ -215,9 +215,9 @@ impl<'a> Tracer<'a> {
         if self.threads.contains_key(&thread) {
             return;
         }
-        let process = memory::status(thread, "Tgid").unwrap_or(thread);
+        let process = breakpoints::status(thread, "Tgid").unwrap_or(thread);
         if !self.processes.contains_key(&process) {
-            let above = memory::status(thread, "PPid").unwrap_or(0);
+            let above = breakpoints::status(thread, "PPid").unwrap_or(0);
             let mut inherited = self.processes.get(&above).cloned().unwrap_or_default();
             inherited.scratch.clear();
             inherited.started_by = (!inherited.is_ours).then_some(above);
@@ -305,10 +305,10 @@ impl<'a> Tracer<'a> {
                 format!("asks about the terminal at descriptor {fd} when it is imported")
             }
             // Inputs of the interpreter cannot be left out.
-            Meaning::Asks(asked) if !process.is_trial => return After::Asked(asked),
+            Meaning::Asks(asked) if !process.is_trial => return After::Questions(asked),
             Meaning::Asks(asked) => match self.rules.varying(&asked) {
                 Some(why) => why,
-                None => return After::Asked(asked),
+                None => return After::Questions(asked),
             },
             Meaning::Writes(paths, what) => {
                 match &paths[..] {
@@ -361,7 +361,7 @@ impl<'a> Tracer<'a> {
         match after {
             After::Nothing => {}
             After::Message => return self.hears(process),
-            After::Asked(asked) => {
+            After::Questions(asked) => {
                 for (path, question) in asked {
                     if question == Question::Listing && result > 0 {
                         continue; // The listing is not complete yet.
@@ -473,7 +473,7 @@ impl<'a> Tracer<'a> {
         if known.is_ours {
             return true;
         }
-        let name = memory::text(process, at).unwrap_or_default();
+        let name = breakpoints::text(process, at).unwrap_or_default();
         if !known.is_trial {
             self.rules.note_variable(&name, &mut self.ledger);
         } else if let Some(why) = self.rules.is_another(&name, !known.is_prefix) {

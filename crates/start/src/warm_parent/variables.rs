@@ -54,7 +54,7 @@ pub(crate) type Environment = [(Vec<u8>, Vec<u8>)];
 
 /// The variables that the imports of a parent have read, and their values.
 #[derive(Debug, Default)]
-pub(crate) struct Asked {
+pub(crate) struct VariablesRead {
     /// Variables read by name, with the value if the variable was set.
     pub variables: Vec<(Vec<u8>, Option<Vec<u8>>)>,
     /// Prefixes of names.
@@ -71,14 +71,14 @@ pub(crate) struct Asked {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Matters {
     /// A module has read it.
-    Asked,
+    ByName,
     /// A module has read the whole environment.
     Everything,
     /// Libraries may read it when they are loaded.
     Always,
 }
 
-impl Asked {
+impl VariablesRead {
     /// Checks that no variable that matters has changed; an error names the first that has.
     pub(crate) fn suits(&self, environment: &Environment) -> Result<(), Reason> {
         match self.differing(environment).next() {
@@ -102,7 +102,7 @@ impl Asked {
         let mut found = Vec::new();
         for (name, then) in &self.variables {
             if now.get(&name[..]).copied() != then.as_deref() {
-                found.push((&name[..], Matters::Asked));
+                found.push((&name[..], Matters::ByName));
             }
         }
         let changed = self.environment.iter();
@@ -139,7 +139,7 @@ impl Asked {
         if name.starts_with(b"PREHEAT_") {
             None
         } else if self.asks_for_part(name) {
-            Some(Matters::Asked)
+            Some(Matters::ByName)
         } else if is_always(name) && !is_one_of(&LATER, name) {
             Some(Matters::Always)
         } else {
@@ -168,7 +168,7 @@ mod tests {
             .collect()
     }
 
-    fn differing(asked: &Asked, now: &[(&str, &str)]) -> Vec<(String, Matters)> {
+    fn differing(asked: &VariablesRead, now: &[(&str, &str)]) -> Vec<(String, Matters)> {
         let now = environment(now);
         let text = |name| String::from_utf8_lossy(name).into_owned();
         let found = asked.differing(&now);
@@ -177,13 +177,13 @@ mod tests {
 
     #[test]
     fn only_variables_that_matter_are_compared() {
-        let asked = Asked {
+        let asked = VariablesRead {
             variables: vec![
                 (b"ASKED".into(), Some(b"a".into())),
                 (b"ABSENT".into(), None),
             ],
             environment: environment(&[("OMP_NUM_THREADS", "2"), ("ASKED", "a")]),
-            ..Asked::default()
+            ..VariablesRead::default()
         };
         let right = [
             ("OMP_NUM_THREADS", "2"),
@@ -197,12 +197,12 @@ mod tests {
             (
                 &[("OMP_NUM_THREADS", "2"), ("ASKED", "b")],
                 "ASKED",
-                Matters::Asked,
+                Matters::ByName,
             ),
             (
                 &[("OMP_NUM_THREADS", "2"), ("ASKED", "a"), ("ABSENT", "")],
                 "ABSENT",
-                Matters::Asked,
+                Matters::ByName,
             ),
             (
                 &[
@@ -222,11 +222,11 @@ mod tests {
 
     #[test]
     fn variables_are_matched_by_prefix_and_suffix() {
-        let asked = Asked {
+        let asked = VariablesRead {
             beginnings: vec![b"TQDM_".into()],
             endings: vec![b"_proxy".into()],
             environment: environment(&[("TQDM_ASCII", "1")]),
-            ..Asked::default()
+            ..VariablesRead::default()
         };
         let right = [("TQDM_ASCII", "1"), ("BEGAN", "12")];
         assert_eq!(differing(&asked, &right), []);
@@ -237,34 +237,34 @@ mod tests {
         ] {
             let now = [&right[1..], &[(name, value)]].concat();
             let found = differing(&asked, &now);
-            assert!(found.contains(&(name.into(), Matters::Asked)), "{found:?}");
+            assert!(found.contains(&(name.into(), Matters::ByName)), "{found:?}");
         }
         assert!(!differing(&asked, &[]).is_empty());
     }
 
     #[test]
     fn variables_of_shells_matter_only_if_read_by_name() {
-        let asked = Asked {
+        let asked = VariablesRead {
             variables: vec![
                 (b"COLUMNS".into(), None),
                 (b"PWD".into(), Some(b"/".into())),
             ],
             environment: environment(&[("PWD", "/")]),
             everything: true,
-            ..Asked::default()
+            ..VariablesRead::default()
         };
         assert_eq!(differing(&asked, &[("PWD", "/"), ("SHLVL", "2")]), []);
         let now = [("COLUMNS", "80"), ("PWD", "/tmp")];
-        let both = ["COLUMNS", "PWD"].map(|name| (name.to_owned(), Matters::Asked));
+        let both = ["COLUMNS", "PWD"].map(|name| (name.to_owned(), Matters::ByName));
         assert_eq!(differing(&asked, &now), both);
     }
 
     #[test]
     fn all_variables_matter_if_the_whole_environment_is_read() {
-        let asked = Asked {
+        let asked = VariablesRead {
             everything: true,
             environment: environment(&[("TERM", "dumb"), ("SHLVL", "1")]),
-            ..Asked::default()
+            ..VariablesRead::default()
         };
         assert_eq!(differing(&asked, &[("TERM", "dumb"), ("SHLVL", "3")]), []);
         let everything = |name: &str| (name.to_owned(), Matters::Everything);

@@ -9,10 +9,8 @@ use preheat_model::classify::{Format, Measures};
 
 use super::pull::{Json, Kind};
 use super::{Reading, own_unit, parameter, stored_text};
-use crate::Result;
-use crate::number;
-use crate::quota::Quota;
-use crate::starts::Starts;
+use crate::starts::{Quota, Starts};
+use crate::{Result, number};
 
 const NOTE: &str = "hyperfine starts a process for each time: these are starts, not iterations, \
                     and show how the machine warms up, not the program";

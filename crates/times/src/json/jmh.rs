@@ -11,11 +11,9 @@ use preheat_model::classify::{Format, Measures, Times};
 
 use super::pull::{Json, Kind};
 use super::{Reading, own_unit, parameter, stored_text};
-use crate::Result;
 use crate::error::quoted;
-use crate::number;
-use crate::quota::Quota;
-use crate::starts::Starts;
+use crate::starts::{Quota, Starts};
+use crate::{Result, number};
 
 /// The benchmarks read so far.
 #[derive(Default)]

@@ -9,8 +9,7 @@ use preheat_model::classify::{Format, Measures};
 use super::pull::Json;
 use super::{Reading, own_unit, times};
 use crate::Result;
-use crate::quota::Quota;
-use crate::starts::Starts;
+use crate::starts::{Quota, Starts};
 
 /// Reads the object with the times.
 pub(super) fn read(json: &mut Json, reading: &mut Reading) -> Result<()> {

@@ -13,11 +13,9 @@ mod run;
 
 use preheat_model::classify::{Format, Times};
 
-use crate::error::Error;
-use crate::notes::Notes;
-use crate::quota::Quota;
+use crate::error::{Error, Notes};
 use crate::source::Source;
-use crate::starts::Starts;
+use crate::starts::{Quota, Starts};
 use crate::{Result, Settings, number};
 use pull::{Json, Kind};
 

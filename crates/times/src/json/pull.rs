@@ -3,7 +3,8 @@
 //! A caller states what it expects next and processes it; anything else is skipped. A
 //! document of any size is therefore read with only the memory of what is used, every error
 //! has line, column and path, and `NaN` (which Python writes, but JSON does not allow) gets
-//! a specific message. That is why this is not serde_json.
+//! a specific message. serde_json stores whole values, and struson, which is a pull parser too,
+//! calls itself experimental.
 
 use crate::Result;
 use crate::error::{Error, quoted};

@@ -11,8 +11,7 @@ use super::pull::{Json, Kind};
 use super::{Reading, own_unit, stored_text, time, times};
 use crate::Result;
 use crate::error::quoted;
-use crate::quota::Quota;
-use crate::starts::Starts;
+use crate::starts::{Quota, Starts};
 
 /// The benchmarks read so far.
 #[derive(Default)]

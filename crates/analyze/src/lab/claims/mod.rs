@@ -6,7 +6,6 @@
 //! the reasons in the evidence.
 
 mod allocation;
-mod kernels;
 mod models;
 
 use super::data::Data;
@@ -32,7 +31,7 @@ macro_rules! claims {
 claims! {
     1 "The slow first allocation is one-time driver and context set-up, not allocation itself." => allocation::setup_not_allocation,
     2 "Even with the context there, the very first allocation is slower than later ones." => allocation::first_with_context,
-    3 "Timing without synchronizing misjudges device work." => kernels::naive_timing,
+    3 "Timing without synchronizing misjudges device work." => allocation::naive_timing,
     4 "The first 4 MiB tensor in a fresh process takes far longer than the second." => allocation::first_tensor,
     5 "Emptying the cache makes the next allocation cold again." => allocation::empty_cache,
     6 "Copies from pinned memory are faster than from pageable memory." => allocation::pinned_is_faster,
@@ -43,8 +42,8 @@ claims! {
     11 "Initializing the device before the loop removes part of the first iteration's excess, not all of it." => models::initialized_first,
     12 "Without the optimizer the first iteration is still slower." => models::without_optimizer,
     13 "Recording the graph costs only in the first iteration; later ones replay it." => models::recording,
-    14 "Kernel compilation happens once; later launches of the same kernel skip it." => kernels::compiled_once,
-    15 "A filled compile cache removes compilation from the next process too." => kernels::filled_cache,
+    14 "Kernel compilation happens once; later launches of the same kernel skip it." => allocation::compiled_once,
+    15 "A filled compile cache removes compilation from the next process too." => allocation::filled_cache,
     16 "The first inference is slower than later ones, in each framework and in a direct kernel launch." => models::first_inference,
     17 "The excess of the first inference is set-up (driver and context, compilation, loading, allocation, transfer), not more arithmetic." => models::not_arithmetic,
     18 "The first inference consumes more memory than later ones." => models::memory,

@@ -9,7 +9,7 @@ use std::collections::HashMap;
 
 use super::super::facts::Facts;
 use super::super::trace::{Iteration, Span, What};
-use super::{Found, Rule, Seen, apply, earliest};
+use super::{Detected, Rule, StartData, apply, earliest};
 
 /// The share of another rule's iterations that must lie within calls of a function.
 const CONTAINED: f64 = 0.9;
@@ -19,7 +19,7 @@ type Levels<'a> = HashMap<(usize, &'a str), (usize, u64)>;
 
 /// The outermost function with enough calls in a thread, or else in a process; at the same
 /// level, the one with the most total time.
-pub(super) fn propose(start: &Seen, which: Iteration, least: usize) -> Option<String> {
+pub(super) fn propose(start: &StartData, which: Iteration, least: usize) -> Option<String> {
     let threads = start.facts.iter().flat_map(|facts| {
         let threads = 0..facts.process.threads.len();
         threads.map(|thread| levels(facts, thread, which))
@@ -73,7 +73,7 @@ fn levels<'a>(facts: &Facts<'a>, thread: usize, which: Iteration) -> Levels<'a> 
 }
 
 /// The calls of the function with this name; recursive calls are part of the outer call.
-pub(super) fn find(start: &Seen, function: &str) -> Option<Found> {
+pub(super) fn find(start: &StartData, function: &str) -> Option<Detected> {
     earliest(start, |facts, thread| {
         calls(facts, thread, Iteration::FunctionCall, function)
     })
@@ -81,7 +81,7 @@ pub(super) fn find(start: &Seen, function: &str) -> Option<Found> {
 
 /// The iterations with this name, given by the program. Those that begin during another are
 /// concurrent, because the recorder leaves out nested ones.
-pub(super) fn find_named(start: &Seen, function: &str) -> Option<Found> {
+pub(super) fn find_named(start: &StartData, function: &str) -> Option<Detected> {
     let mut found = earliest(start, |facts, thread| {
         calls(facts, thread, Iteration::Named, function)
     })?;
@@ -95,7 +95,7 @@ pub(super) fn find_named(start: &Seen, function: &str) -> Option<Found> {
 
 /// Calls of a JAX-compiled function return before the result is computed, so each lasts
 /// until the next call.
-pub(super) fn find_compiled(start: &Seen, function: &str) -> Option<Found> {
+pub(super) fn find_compiled(start: &StartData, function: &str) -> Option<Detected> {
     let mut found = find_dispatches(start, function)?;
     for at in 1..found.iterations.len() {
         found.iterations[at - 1].1 = found.iterations[at].0;
@@ -104,7 +104,7 @@ pub(super) fn find_compiled(start: &Seen, function: &str) -> Option<Found> {
 }
 
 /// The same calls, each until it returns.
-pub(super) fn find_dispatches(start: &Seen, function: &str) -> Option<Found> {
+pub(super) fn find_dispatches(start: &StartData, function: &str) -> Option<Detected> {
     earliest(start, |facts, thread| {
         calls(facts, thread, Iteration::CompiledCall, function)
     })
@@ -136,7 +136,7 @@ fn name<'a>(facts: &Facts<'a>, span: &Span) -> &'a str {
 
 /// Moves a function before the first rule, if most iterations of that rule lie within its
 /// calls.
-pub(super) fn outermost_first(rules: &mut [Rule], starts: &[Seen]) {
+pub(super) fn outermost_first(rules: &mut [Rule], starts: &[StartData]) {
     let function = |rule: &Rule| matches!(rule, Rule::Function(_));
     let Some(at) = rules.iter().position(function).filter(|at| *at > 0) else {
         return;
@@ -153,7 +153,7 @@ pub(super) fn outermost_first(rules: &mut [Rule], starts: &[Seen]) {
 }
 
 /// Returns true if most iterations of `inner` end within iterations of `outer`.
-pub(super) fn contains(outer: &Found, inner: &Found) -> bool {
+pub(super) fn contains(outer: &Detected, inner: &Detected) -> bool {
     let within = |iteration: &&(u64, u64)| {
         let before = (outer.iterations).partition_point(|call| call.0 < iteration.1);
         // A step begins where the previous one ended, so only its end counts.
@@ -170,9 +170,9 @@ mod tests {
 
     #[test]
     fn steps_lie_within_a_call_if_they_end_there() {
-        let found = |iterations: &[(u64, u64)]| Found {
+        let found = |iterations: &[(u64, u64)]| Detected {
             iterations: iterations.to_vec(),
-            ..Found::default()
+            ..Detected::default()
         };
         let requests = found(&[(10, 50), (60, 90)]);
         assert!(contains(&requests, &found(&[(10, 20), (20, 50), (50, 70)])));

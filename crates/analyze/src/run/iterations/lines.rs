@@ -10,7 +10,7 @@ use std::collections::HashSet;
 
 use preheat_model::run::{StackFrame, Stacks};
 
-use super::{Found, Seen};
+use super::{Detected, StartData};
 use crate::run::FirstBegin;
 use crate::run::facts::Facts;
 use crate::run::path::{is_compiler, main_thread, root};
@@ -27,7 +27,7 @@ pub(in crate::run) fn together(lines: &[u64]) -> usize {
 /// Iterations from one line to the next. The beginning of the first is derived from the content
 /// of later ones. If there are lines that begin iterations, each iteration begins with its
 /// last such line.
-pub(super) fn find(start: &Seen) -> Option<Found> {
+pub(super) fn find(start: &StartData) -> Option<Detected> {
     let (process, thread) = iterating(start.trace, &start.trace.lines).unwrap_or((usize::MAX, 0));
     let timed = as_timed(start, process);
     let repeated = repeated(start, process, timed.as_ref().unwrap_or(&start.trace.lines));
@@ -43,7 +43,7 @@ pub(super) fn find(start: &Seen) -> Option<Found> {
     iterations.extend(lines.windows(2).map(|pair| (pair[0], pair[1])));
     begin_with_lines(&mut iterations, &start.trace.line_begins);
     let marked = iterations[0].0 != begin.min(first.saturating_sub(1));
-    Some(Found {
+    Some(Detected {
         process,
         thread,
         iterations,
@@ -51,7 +51,7 @@ pub(super) fn find(start: &Seen) -> Option<Found> {
             known: marked || repeated.is_some(),
             silent: repeated.map_or(0, |repeated| repeated.before),
         }),
-        ..Found::default()
+        ..Detected::default()
     })
 }
 
@@ -66,7 +66,7 @@ struct Repeated {
 /// The beginning of the first iteration that ends at the first of these times: where the program
 /// begins to time it, or by its kernel launches; else after the last import, which may be
 /// earlier. The second value is true if it is known.
-pub(super) fn begin_before(start: &Seen, process: usize, ends: &[u64]) -> (u64, bool) {
+pub(super) fn begin_before(start: &StartData, process: usize, ends: &[u64]) -> (u64, bool) {
     let regions = regions_begin(start, process, ends);
     let repeated = regions.or_else(|| launches_begin(start, process, ends));
     let first = ends.first().copied().unwrap_or(0);
@@ -81,7 +81,7 @@ pub(super) fn begin_before(start: &Seen, process: usize, ends: &[u64]) -> (u64, 
 /// The beginning of the first iteration in this process: where the program begins to time it,
 /// else after a warm-up by its steps or calls, else by its kernel launches, else by its first
 /// steps or calls.
-fn repeated(start: &Seen, process: usize, lines: &[u64]) -> Option<Repeated> {
+fn repeated(start: &StartData, process: usize, lines: &[u64]) -> Option<Repeated> {
     let regions = regions_begin(start, process, lines);
     let marks = marks_begin(start, process, lines);
     let after_warm_up = || marks.filter(|marks| marks.before > 0);
@@ -95,7 +95,7 @@ fn repeated(start: &Seen, process: usize, lines: &[u64]) -> Option<Repeated> {
 
 /// The times of lines that were read together, if the program times one region before each
 /// line: the ends of its executions. Lines that were read separately keep their times.
-fn as_timed(start: &Seen, process: usize) -> Option<Vec<u64>> {
+fn as_timed(start: &StartData, process: usize) -> Option<Vec<u64>> {
     let lines = &start.trace.lines;
     let ends = |region: &Region| -> Option<Vec<u64>> {
         let wall = region.known && !region.key.clock.is_cpu_time();
@@ -211,7 +211,7 @@ fn own_lines(stacks: &Stacks, node: u32) -> Option<Vec<(u32, &str)>> {
 /// The begin according to timed regions: if a region is executed between lines, its
 /// execution that the first line ends. A line is read slightly after it is written, when
 /// the next execution may already have begun, so executions count by their midpoint.
-fn regions_begin(start: &Seen, process: usize, lines: &[u64]) -> Option<Repeated> {
+fn regions_begin(start: &StartData, process: usize, lines: &[u64]) -> Option<Repeated> {
     let regions = start.regions.all.iter();
     let begins = regions.filter(|region| region.known).filter_map(|region| {
         let executions = region.executions.iter();
@@ -245,7 +245,7 @@ const MARKS: [Iteration; 10] = [
 
 /// The begin according to steps and calls that Python reports. A step of an optimizer ends
 /// an iteration, so after a warm-up the first one begins with the end of the previous step.
-fn marks_begin(start: &Seen, process: usize, lines: &[u64]) -> Option<Repeated> {
+fn marks_begin(start: &StartData, process: usize, lines: &[u64]) -> Option<Repeated> {
     let facts = start.facts.get(process)?;
     let of = |which: Iteration| Marks::of(facts, which, lines);
     let (which, marks) = (MARKS.into_iter()).find_map(|which| Some((which, of(which)?)))?;
@@ -303,7 +303,7 @@ impl Marks {
 
 /// The begin according to kernel launches: as many as between later lines, after the
 /// preceding synchronization.
-fn launches_begin(start: &Seen, process: usize, lines: &[u64]) -> Option<Repeated> {
+fn launches_begin(start: &StartData, process: usize, lines: &[u64]) -> Option<Repeated> {
     let facts = start.facts.get(process)?;
     let spans = facts
         .process

@@ -12,17 +12,16 @@ mod functions;
 mod kernels;
 mod lines;
 mod nvtx;
-mod period;
 mod python;
 mod timers;
 mod xla;
-
-pub(super) use lines::{busiest, together};
 
 use super::facts::Facts;
 use super::timers::{Key, Regions, listed};
 use super::trace::{Iteration, StartTrace};
 use super::{FirstBegin, IterationUnit, IterationsBy, line_patterns};
+
+pub(super) use lines::{busiest, together};
 
 /// This many occurrences are certainly a repetition.
 const LEAST: usize = 3;
@@ -98,7 +97,7 @@ impl Accepted {
 
 /// The iterations of one start.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub(super) struct Found {
+pub(super) struct Detected {
     pub process: usize,
     pub thread: usize,
     /// Begin and end of each; in order and disjoint.
@@ -119,7 +118,7 @@ pub(super) struct Found {
     pub concurrent: usize,
 }
 
-impl Found {
+impl Detected {
     /// The thread that runs an iteration.
     pub fn thread_of(&self, iteration: usize) -> usize {
         *self.threads.get(iteration).unwrap_or(&self.thread)
@@ -148,7 +147,7 @@ pub(super) struct Other {
 
 /// The data of one start that is needed to find its iterations.
 #[derive(Clone, Copy)]
-pub(super) struct Seen<'a> {
+pub(super) struct StartData<'a> {
     pub trace: &'a StartTrace,
     pub facts: &'a [Facts<'a>],
     /// Regions that the program times itself.
@@ -168,7 +167,7 @@ pub(super) struct Decision {
     /// The definition and the unit of the iterations that these regions time.
     times: Option<(String, IterationUnit)>,
     /// Indexed by start.
-    pub found: Vec<Option<Found>>,
+    pub found: Vec<Option<Detected>>,
 }
 
 /// A method to find iterations, the number it has to find, and the rules it accepts.
@@ -198,7 +197,7 @@ const AUTO: [Attempt; 15] = [
 ];
 
 /// Decides on a rule according to the setting, and applies it to all starts.
-pub(super) fn decide(setting: &str, starts: &[Seen]) -> Decision {
+pub(super) fn decide(setting: &str, starts: &[StartData]) -> Decision {
     let attempts: &[Attempt] = match setting.split(':').next() {
         Some("nvtx") => &[(IterationsBy::Nvtx, 1, Accepted::Any)],
         Some("python") => &[
@@ -251,7 +250,7 @@ pub(super) fn decide(setting: &str, starts: &[Seen]) -> Decision {
 }
 
 /// The iterations that a rule finds in each start; none if they are empty.
-fn find_all(rule: &Rule, starts: &[Seen]) -> Vec<Option<Found>> {
+fn find_all(rule: &Rule, starts: &[StartData]) -> Vec<Option<Detected>> {
     let found = starts.iter().map(|start| apply(rule, start));
     found
         .map(|found| found.filter(|found| !found.iterations.is_empty()))
@@ -259,7 +258,12 @@ fn find_all(rule: &Rule, starts: &[Seen]) -> Vec<Option<Found>> {
 }
 
 /// Returns true if most starts have at least `least` iterations.
-fn in_most(found: &[Option<Found>], by: IterationsBy, least: usize, starts: &[Seen]) -> bool {
+fn in_most(
+    found: &[Option<Detected>],
+    by: IterationsBy,
+    least: usize,
+    starts: &[StartData],
+) -> bool {
     let enough =
         |at: &&usize| (found[**at].as_ref()).is_some_and(|found| found.iterations.len() >= least);
     let voters = voters(by, starts);
@@ -269,7 +273,7 @@ fn in_most(found: &[Option<Found>], by: IterationsBy, least: usize, starts: &[Se
 /// Replaces calls by what the program repeats around them: two steps of an optimizer that
 /// accumulates gradients, two requests to a language model that calls it for each token, or
 /// regions that it times around a few calls each.
-fn enclosing(decision: Decision, starts: &[Seen]) -> Decision {
+fn enclosing(decision: Decision, starts: &[StartData]) -> Decision {
     let calls = matches!(
         decision.rule,
         Some(Rule::Model(_) | Rule::Function(_) | Rule::Compiled(_))
@@ -278,7 +282,7 @@ fn enclosing(decision: Decision, starts: &[Seen]) -> Decision {
         return decision;
     }
     let calls = decision.returned(starts);
-    let around = |outer: &[Option<Found>]| {
+    let around = |outer: &[Option<Detected>]| {
         let mut both = (outer.iter().zip(&calls)).filter(|(_, inner)| inner.is_some());
         both.all(|(outer, inner)| {
             let both = outer.as_ref().zip(inner.as_ref());
@@ -309,8 +313,8 @@ fn enclosing(decision: Decision, starts: &[Seen]) -> Decision {
 
 /// Replaces a few steps, calls or runs with the regions with which the program times each of
 /// them, so that the report and the program show the same numbers.
-fn as_timed(decision: Decision, starts: &[Seen]) -> Decision {
-    let few = |found: &Found| (TWICE..FEW).contains(&found.iterations.len());
+fn as_timed(decision: Decision, starts: &[StartData]) -> Decision {
+    let few = |found: &Detected| (TWICE..FEW).contains(&found.iterations.len());
     let detected =
         decision.by == IterationsBy::Python || matches!(decision.rule, Some(Rule::Xla(_)));
     let replaceable = detected
@@ -341,7 +345,7 @@ fn as_timed(decision: Decision, starts: &[Seen]) -> Decision {
 
 /// The starts of which a majority must support a method: those that were recorded. If some
 /// succeeded, failed and interrupted ones are ignored.
-fn voters(by: IterationsBy, starts: &[Seen]) -> Vec<usize> {
+fn voters(by: IterationsBy, starts: &[StartData]) -> Vec<usize> {
     let recorded =
         |at: &usize| by == IterationsBy::Lines || !starts[*at].trace.processes.is_empty();
     let mut voters: Vec<usize> = (0..starts.len()).filter(recorded).collect();
@@ -356,7 +360,7 @@ fn candidates(
     by: IterationsBy,
     name: Option<&str>,
     (least, accepted): (usize, Accepted),
-    starts: &[Seen],
+    starts: &[StartData],
 ) -> Vec<Rule> {
     let mut votes: Vec<(Rule, usize)> = Vec::new();
     let mut vote = |rule: Rule| match votes.iter_mut().find(|(other, _)| *other == rule) {
@@ -410,7 +414,7 @@ fn candidates(
     votes.into_iter().map(|(rule, _)| rule).collect()
 }
 
-fn apply(rule: &Rule, start: &Seen) -> Option<Found> {
+fn apply(rule: &Rule, start: &StartData) -> Option<Detected> {
     let mut found = match rule {
         Rule::Nvtx(name) => nvtx::find(start, name),
         Rule::Xla(name) => xla::find(start, name),
@@ -443,7 +447,12 @@ fn make_disjoint(iterations: &mut Vec<(u64, u64)>) {
 }
 
 impl Decision {
-    fn new(by: IterationsBy, rule: Rule, found: Vec<Option<Found>>, starts: &[Seen]) -> Decision {
+    fn new(
+        by: IterationsBy,
+        rule: Rule,
+        found: Vec<Option<Detected>>,
+        starts: &[StartData],
+    ) -> Decision {
         let numbered = match &rule {
             Rule::Optimizer(name) => python::has_siblings(starts, name),
             _ => false,
@@ -463,7 +472,7 @@ impl Decision {
     }
 
     /// The iterations, where calls that are iterations until the next one end when they return.
-    fn returned(&self, starts: &[Seen]) -> Vec<Option<Found>> {
+    fn returned(&self, starts: &[StartData]) -> Vec<Option<Detected>> {
         let returned = |start| match &self.rule {
             Some(Rule::Compiled(name)) => functions::find_dispatches(start, name),
             Some(Rule::Xla(name)) => xla::find_runs(start, name),
@@ -607,17 +616,17 @@ const ASIDE: f64 = 0.1;
 /// The iterations of the thread whose first iteration ends first, with the other threads
 /// that iterate.
 fn earliest(
-    start: &Seen,
+    start: &StartData,
     iterations_of: impl Fn(&Facts, usize) -> Vec<(u64, u64)>,
-) -> Option<Found> {
+) -> Option<Detected> {
     let mut all = Vec::new();
     for (process, facts) in start.facts.iter().enumerate() {
         for thread in 0..facts.process.threads.len() {
-            all.push(Found {
+            all.push(Detected {
                 process,
                 thread,
                 iterations: iterations_of(facts, thread),
-                ..Found::default()
+                ..Detected::default()
             });
         }
     }
@@ -625,7 +634,7 @@ fn earliest(
 }
 
 /// Selects the one whose first iteration ends first, and lists the others in it.
-fn earliest_of(mut all: Vec<Found>) -> Option<Found> {
+fn earliest_of(mut all: Vec<Detected>) -> Option<Detected> {
     let mut most = all.iter().map(|found| found.iterations.len()).max()?;
     if let Some(joined) = joined(&all).filter(|joined| most < LEAST.min(joined.iterations.len())) {
         most = joined.iterations.len();
@@ -636,7 +645,7 @@ fn earliest_of(mut all: Vec<Found>) -> Option<Found> {
         let count = found.iterations.len();
         count >= most.min(LEAST) && count as f64 > ASIDE * most as f64
     });
-    let end = |found: &Found| found.iterations.first().map_or(u64::MAX, |first| first.1);
+    let end = |found: &Detected| found.iterations.first().map_or(u64::MAX, |first| first.1);
     all.sort_by_key(end);
     let mut all = all.into_iter();
     let mut found = all.next()?;
@@ -653,8 +662,8 @@ fn earliest_of(mut all: Vec<Found>) -> Option<Found> {
 
 /// The iterations that several threads of a process run one after the other, such as a thread
 /// for each request. Those that begin during another one are left out.
-fn joined(all: &[Found]) -> Option<Found> {
-    let first = |found: &&Found| found.iterations.first().map(|first| first.1);
+fn joined(all: &[Detected]) -> Option<Detected> {
+    let first = |found: &&Detected| found.iterations.first().map(|first| first.1);
     let earliest = (all.iter().filter(|found| !found.iterations.is_empty())).min_by_key(first)?;
     let mut each: Vec<((u64, u64), usize)> = (all.iter())
         .filter(|found| found.process == earliest.process)
@@ -669,17 +678,17 @@ fn joined(all: &[Found]) -> Option<Found> {
         }
         is
     });
-    Some(Found {
+    Some(Detected {
         process: earliest.process,
         thread: each.first()?.1,
         iterations: each.iter().map(|(times, _)| *times).collect(),
         threads: each.iter().map(|(_, thread)| *thread).collect(),
-        ..Found::default()
+        ..Detected::default()
     })
 }
 
 /// The process and thread with the highest `count`; the earliest of equals.
-fn most(start: &Seen, count: impl Fn(&Facts, usize) -> usize) -> Option<(usize, usize)> {
+fn most(start: &StartData, count: impl Fn(&Facts, usize) -> usize) -> Option<(usize, usize)> {
     let mut best = None;
     let mut highest = 0;
     for (process, facts) in start.facts.iter().enumerate() {
@@ -699,12 +708,12 @@ mod tests {
 
     #[test]
     fn the_earliest_first_result_counts_and_the_others_are_listed() {
-        let found = |thread: usize, count: usize, begin: u64| Found {
+        let found = |thread: usize, count: usize, begin: u64| Detected {
             thread,
             iterations: (0..count as u64)
                 .map(|i| (begin + 10 * i, begin + 10 * i + 5))
                 .collect(),
-            ..Found::default()
+            ..Detected::default()
         };
         let all = vec![
             found(0, 60, 50),
@@ -730,11 +739,11 @@ mod tests {
 
     #[test]
     fn threads_that_follow_each_other_share_the_iterations() {
-        let found = |process: usize, thread: usize, iterations: &[(u64, u64)]| Found {
+        let found = |process: usize, thread: usize, iterations: &[(u64, u64)]| Detected {
             process,
             thread,
             iterations: iterations.to_vec(),
-            ..Found::default()
+            ..Detected::default()
         };
         let all = vec![
             found(0, 2, &[(20, 25)]),

@@ -4,7 +4,7 @@ use std::collections::HashMap;
 
 use super::super::facts::Facts;
 use super::super::trace::{Span, What};
-use super::{Found, Rule, Seen, earliest};
+use super::{Detected, Rule, StartData, earliest};
 
 /// Domains used by libraries, not by the program.
 const LIBRARIES: &[&str] = &[
@@ -42,7 +42,7 @@ const LIBRARIES: &[&str] = &[
 const OPERATIONS: &[&str] = &["aten::", "autograd::", "torch::", "cudaLaunch", "c10::"];
 
 /// The most frequent name of the outermost level that has a repeated one.
-pub(super) fn propose(start: &Seen, least: usize) -> Option<Rule> {
+pub(super) fn propose(start: &StartData, least: usize) -> Option<Rule> {
     let mut best: Option<(usize, u32, &str)> = None;
     for facts in start.facts {
         for thread in 0..facts.process.threads.len() {
@@ -104,7 +104,7 @@ fn ranges<'a>(facts: &Facts<'a>, thread: usize) -> impl Iterator<Item = &'a Span
 }
 
 /// The ranges with this name.
-pub(super) fn find(start: &Seen, name: &str) -> Option<Found> {
+pub(super) fn find(start: &StartData, name: &str) -> Option<Detected> {
     let named = |facts: &Facts, thread: usize| {
         if facts.count(thread, What::Range) == 0 {
             return Vec::new();

@@ -4,7 +4,7 @@ use std::collections::HashMap;
 
 use super::super::facts::Facts;
 use super::super::trace::{Iteration, Span, What};
-use super::{Found, Rule, Seen, earliest, functions, lines, most};
+use super::{Detected, Rule, StartData, earliest, functions, lines, most};
 use crate::run::{FirstBegin, IterationUnit};
 
 /// Repeated units in Keras, best first. A program asks for a whole prediction; its steps
@@ -53,7 +53,7 @@ pub(super) fn keras_words(which: Iteration) -> &'static str {
 }
 
 /// The rules that a start proposes, most specific first.
-pub(super) fn propose(start: &Seen, least: usize) -> Vec<Rule> {
+pub(super) fn propose(start: &StartData, least: usize) -> Vec<Rule> {
     let mut rules = Vec::new();
     rules.extend(functions::propose(start, Iteration::Named, least).map(Rule::Named));
     if let Some(name) = optimizer(start, least) {
@@ -79,7 +79,7 @@ pub(super) fn propose(start: &Seen, least: usize) -> Vec<Rule> {
 
 /// The most frequent name of spans of a type within a thread; if no thread has enough,
 /// within a process.
-fn most_frequent(start: &Seen, which: Iteration, least: usize) -> Option<String> {
+fn most_frequent(start: &StartData, which: Iteration, least: usize) -> Option<String> {
     let of_thread = |facts: &Facts| {
         let threads = 0..facts.process.threads.len();
         threads.map(|thread| vec![thread]).collect()
@@ -92,7 +92,7 @@ fn most_frequent(start: &Seen, which: Iteration, least: usize) -> Option<String>
 
 /// The most frequent name within a group of threads.
 fn most_frequent_in<'a>(
-    start: &Seen<'a>,
+    start: &StartData<'a>,
     which: Iteration,
     least: usize,
     groups: impl Fn(&Facts) -> Vec<Vec<usize>>,
@@ -127,7 +127,7 @@ struct Steps<'a> {
 
 /// The optimizer whose steps end iterations, in the thread with the most steps; if it has too
 /// few, in its process.
-fn optimizer(start: &Seen, least: usize) -> Option<String> {
+fn optimizer(start: &StartData, least: usize) -> Option<String> {
     let (process, thread) = most(start, |facts, thread| {
         facts.count(thread, Iteration::OptimizerStep) as usize
     })?;
@@ -172,7 +172,7 @@ fn ends_rounds<'a>(all: &[Steps<'a>]) -> Option<&'a str> {
 }
 
 /// Returns true if optimizers of the same class also step, so that its number is needed.
-pub(super) fn has_siblings(starts: &[Seen], optimizer: &str) -> bool {
+pub(super) fn has_siblings(starts: &[StartData], optimizer: &str) -> bool {
     let class = class_of(optimizer);
     let mut facts = starts.iter().flat_map(|start| start.facts);
     facts.any(|facts| {
@@ -222,7 +222,7 @@ fn in_threads<'a>(facts: &Facts<'a>, threads: &[usize], which: Iteration) -> Vec
 
 /// Steps of an optimizer: each iteration ends with a step and begins where the previous one
 /// ended, so that work between steps is included.
-pub(super) fn steps(start: &Seen, optimizer: &str) -> Option<Found> {
+pub(super) fn steps(start: &StartData, optimizer: &str) -> Option<Detected> {
     let named = |facts: &Facts, thread: usize| -> Vec<(u64, u64)> {
         let steps = of(facts, thread, Iteration::OptimizerStep);
         let steps = steps.filter(|step| name(facts, step) == optimizer);
@@ -344,7 +344,7 @@ fn with_iter(begin: u64, fetches: &[(u64, u64)], iters: &[(u64, u64)]) -> u64 {
 }
 
 /// Keras steps.
-pub(super) fn keras(start: &Seen, which: Iteration) -> Option<Found> {
+pub(super) fn keras(start: &StartData, which: Iteration) -> Option<Detected> {
     earliest(start, |facts, thread| {
         let steps = of(facts, thread, which);
         steps.map(|step| (step.begin, step.end)).collect()
@@ -352,18 +352,18 @@ pub(super) fn keras(start: &Seen, which: Iteration) -> Option<Found> {
 }
 
 /// Calls of all models, in order.
-pub(super) fn calls_of_all(start: &Seen) -> Option<Found> {
+pub(super) fn calls_of_all(start: &StartData) -> Option<Detected> {
     calls_that(start, |_| true)
 }
 
 /// Calls of the model with this name.
-pub(super) fn calls(start: &Seen, model: &str) -> Option<Found> {
+pub(super) fn calls(start: &StartData, model: &str) -> Option<Detected> {
     calls_that(start, |name| name == model)
 }
 
 /// Calls of the models with these names, each until the last device synchronization of its
 /// thread before the next call: a call returns before the device is done.
-fn calls_that(start: &Seen, is: impl Fn(&str) -> bool) -> Option<Found> {
+fn calls_that(start: &StartData, is: impl Fn(&str) -> bool) -> Option<Detected> {
     earliest(start, |facts, thread| calls_in(facts, thread, &is))
 }
 

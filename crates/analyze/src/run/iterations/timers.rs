@@ -2,13 +2,13 @@
 
 use super::super::timers::{Execution, Key, Region, name};
 use super::super::trace::Clock;
-use super::{FEW, Found, Seen, TWICE, earliest_of};
+use super::{Detected, FEW, StartData, TWICE, earliest_of};
 
 /// The regions of a start with at least `least` executions, which are iterations. If there
 /// are several, those with the most total time, or the first one if a single execution is
 /// enough. Readings paired by order alone count only if there are no others, and regions of
 /// different lines with the same code only if `across_lines` is set.
-pub(super) fn propose(start: &Seen, least: usize, across_lines: bool) -> Vec<Key> {
+pub(super) fn propose(start: &StartData, least: usize, across_lines: bool) -> Vec<Key> {
     let often = |known: bool| -> Vec<&Region> {
         let known = || (start.regions.all.iter()).filter(move |region| region.known == known);
         let on_a_thread = known().filter(|region| region.on_first_thread().count() >= least);
@@ -50,7 +50,7 @@ pub(super) fn propose(start: &Seen, least: usize, across_lines: bool) -> Vec<Key
 }
 
 /// Groups of regions with the same code on different lines, with at least `least` of them.
-fn alike<'a>(start: &Seen<'a>, least: usize) -> Vec<Vec<&'a Region>> {
+fn alike<'a>(start: &StartData<'a>, least: usize) -> Vec<Vec<&'a Region>> {
     let mut groups = start.regions.alike();
     groups.retain(|group| group.len() >= least.max(2));
     groups
@@ -58,7 +58,7 @@ fn alike<'a>(start: &Seen<'a>, least: usize) -> Vec<Vec<&'a Region>> {
 
 /// The repeated region with the most total time that the program times around a few of the
 /// calls that were found. Clocks that do not measure wall time are skipped.
-pub(super) fn enclosing(start: &Seen, found: &Found) -> Option<Vec<Key>> {
+pub(super) fn enclosing(start: &StartData, found: &Detected) -> Option<Vec<Key>> {
     let repeated = (start.regions.all.iter()).filter(|region| region.executions.len() >= TWICE);
     let groups = repeated.map(|region| vec![region]);
     let groups = groups.chain(alike(start, TWICE));
@@ -83,7 +83,7 @@ fn is_wall(region: &Region) -> bool {
 /// The regions with which the program times exactly the iterations that were found: each
 /// execution contains the end of one of them. If there are several, those with the most total
 /// time. Clocks that do not measure wall time are skipped.
-pub(super) fn around(start: &Seen, found: &Found) -> Option<Vec<Key>> {
+pub(super) fn around(start: &StartData, found: &Detected) -> Option<Vec<Key>> {
     let repeated = start.regions.all.iter().map(|region| vec![region]);
     let groups = repeated.chain(alike(start, 2));
     let contains = |(execution, iteration): (&Execution, &(u64, u64))| {
@@ -113,25 +113,25 @@ fn total(region: &Region) -> f64 {
 }
 
 /// The executions of these regions.
-pub(super) fn find(start: &Seen, keys: &[Key]) -> Option<Found> {
+pub(super) fn find(start: &StartData, keys: &[Key]) -> Option<Detected> {
     let regions = start.regions.all.iter();
     let mut executions: Vec<Execution> = regions
         .filter(|region| keys.contains(&region.key))
         .flat_map(Region::on_device)
         .collect();
     executions.sort_by_key(|execution| execution.begin);
-    let mut threads: Vec<Found> = Vec::new();
+    let mut threads: Vec<Detected> = Vec::new();
     for execution in executions {
         let (process, thread) = (execution.process, execution.thread);
         let iteration = (execution.begin, execution.end);
         match (threads.iter_mut()).find(|found| (found.process, found.thread) == (process, thread))
         {
             Some(found) => found.iterations.push(iteration),
-            None => threads.push(Found {
+            None => threads.push(Detected {
                 process,
                 thread,
                 iterations: vec![iteration],
-                ..Found::default()
+                ..Detected::default()
             }),
         }
     }
@@ -139,7 +139,7 @@ pub(super) fn find(start: &Seen, keys: &[Key]) -> Option<Found> {
 }
 
 /// The names of the regions, from the first start that has them.
-pub(super) fn names(starts: &[Seen], keys: &[Key]) -> Vec<String> {
+pub(super) fn names(starts: &[StartData], keys: &[Key]) -> Vec<String> {
     let named = |key: &Key| {
         let mut all = starts.iter().flat_map(|start| &start.regions.all);
         all.find(|region| region.key == *key).map(name)

@@ -7,7 +7,7 @@ use std::collections::HashMap;
 
 use super::super::facts::Facts;
 use super::super::trace::{Span, What};
-use super::{Found, Seen, earliest};
+use super::{Detected, StartData, earliest};
 
 /// The type of the range of a run, and the name of the field with its module.
 const RUN: (&str, &str) = ("XlaModule", "hlo_module");
@@ -15,7 +15,7 @@ const RUN: (&str, &str) = ("XlaModule", "hlo_module");
 const COMPILATION: (&str, &str) = ("XlaCompile", "module");
 
 /// The module that runs often enough and until the end. Others run during set-up.
-pub(super) fn propose(start: &Seen, least: usize) -> Option<String> {
+pub(super) fn propose(start: &StartData, least: usize) -> Option<String> {
     // By name: the number of runs, and the time of the last.
     let mut runs: HashMap<&str, (usize, u64)> = HashMap::new();
     for facts in start.facts {
@@ -36,7 +36,7 @@ pub(super) fn propose(start: &Seen, least: usize) -> Option<String> {
 }
 
 /// The iterations with the module of this name.
-pub(super) fn find(start: &Seen, name: &str) -> Option<Found> {
+pub(super) fn find(start: &StartData, name: &str) -> Option<Detected> {
     let mut found = find_runs(start, name)?;
     let facts = &start.facts[found.process];
     let runs = &found.iterations;
@@ -53,7 +53,7 @@ pub(super) fn find(start: &Seen, name: &str) -> Option<Found> {
 }
 
 /// The runs of the module with this name, each until the host continues.
-pub(super) fn find_runs(start: &Seen, name: &str) -> Option<Found> {
+pub(super) fn find_runs(start: &StartData, name: &str) -> Option<Detected> {
     earliest(start, |facts, thread| {
         let compiling = compilations(facts, None);
         let named = ranges(facts, thread, RUN).filter(|(_, module)| *module == name);

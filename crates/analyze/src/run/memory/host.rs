@@ -10,7 +10,7 @@ mod growth;
 use std::collections::{BTreeMap, BTreeSet};
 
 use super::super::examine::{Examined, seconds};
-use super::super::iterations::Seen;
+use super::super::iterations::StartData;
 use super::super::path::program_name;
 use super::super::trace::{Process, ProcessSample, StartTrace};
 use super::super::{HostBytes, HostItem, HostMemory, HostPart, HostProcess, HostUse, MappedSample};
@@ -29,7 +29,7 @@ pub(super) type Items = BTreeMap<(HostUse, String), f64>;
 /// ended has no memory, so one without iterations is shown at its peak. `resident_peak` is the
 /// largest size of a process as the kernel reports it: a short program grows between samples.
 pub(super) fn report(
-    start: &Seen,
+    start: &StartData,
     examined: &Examined,
     first: u64,
     resident_peak: u64,
@@ -56,7 +56,7 @@ pub(super) fn report(
 }
 
 /// The memory of all processes at a time, of which the largest has at least `least` bytes.
-fn at(start: &Seen, examined: &Examined, time: u64, least: u64) -> Option<HostBytes> {
+fn at(start: &StartData, examined: &Examined, time: u64, least: u64) -> Option<HostBytes> {
     let mut items = Items::new();
     let mut processes: Vec<(HostProcess, f64)> = Vec::new();
     let sizes: Vec<(usize, &Process, ProcessSample)> = (start.trace.processes.iter().enumerate())

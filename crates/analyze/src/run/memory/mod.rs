@@ -6,11 +6,11 @@
 mod host;
 mod live;
 
-pub(super) use live::{Live, Step};
+pub(super) use live::{Live, Ranges, Step};
 
 use super::examine::Examined;
 use super::facts::Facts;
-use super::iterations::Seen;
+use super::iterations::StartData;
 use super::trace::{AllocatorSample, DeviceMemory, Process, ProcessSample};
 use super::{Cause, DeviceBytes, MemoryReport, Recording};
 use crate::run::calls::{Meaning, meaning};
@@ -26,7 +26,7 @@ const SAMPLE_DELAY: u64 = 250_000_000;
 pub(super) fn report(
     recording: &Recording,
     shown: usize,
-    start: &Seen,
+    start: &StartData,
     examined: &Examined,
 ) -> MemoryReport {
     let info = recording.manifest.starts.get(shown);
@@ -60,7 +60,7 @@ fn resident_after(samples: &[ProcessSample], time: u64) -> Option<u64> {
 }
 
 /// The peak device memory in use until the end of the last steady iteration.
-pub(super) fn peak_device(start: &Seen, examined: &Examined) -> Option<u64> {
+pub(super) fn peak_device(start: &StartData, examined: &Examined) -> Option<u64> {
     let (process, _) = examined.thread?;
     let facts = &start.facts[process];
     let until = examined.time_to_first.unwrap_or(start.trace.end);
@@ -105,7 +105,7 @@ fn devices(process: &Process) -> Vec<(u32, usize)> {
 }
 
 /// A note for processes that use several devices.
-pub(super) fn note(start: &Seen, examined: &Examined) -> Option<String> {
+pub(super) fn note(start: &StartData, examined: &Examined) -> Option<String> {
     let (process, _) = examined.thread?;
     let devices = devices(start.facts[process].process);
     let (device, _) = devices.first().filter(|_| devices.len() > 1)?;

@@ -2,7 +2,7 @@
 
 use super::super::IterationsBy;
 use super::super::examine::Examined;
-use super::super::iterations::Seen;
+use super::super::iterations::StartData;
 use super::super::summary::{FEW_ITERATIONS, FOR_A_CLASS, Group};
 use super::super::trace::What;
 
@@ -21,7 +21,7 @@ pub(in crate::run) struct Doubts<'a> {
     /// All starts.
     pub examined: &'a [Examined],
     /// The shown start.
-    pub start: &'a Seen<'a>,
+    pub start: &'a StartData<'a>,
     pub shown: &'a Examined,
     /// True if every iteration ended with a device synchronization.
     pub synchronized: bool,

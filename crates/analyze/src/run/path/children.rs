@@ -1,12 +1,11 @@
 //! Processes that a program waits for: compilers, workers.
 
-use super::super::torch_compile;
 use super::super::trace::{Process, StartTrace};
-use super::super::{Cause, Compiler, Origin};
-use super::catalogue::{Catalogue, ItemId, Label};
+use super::super::{Cause, Compiler, Origin, torch_compile};
 use super::phases::starting;
 use super::sampled::{ByThread, Cursor};
 use super::samples::{Load, NOT_BUSY, Samples};
+use super::tally::{Catalogue, ItemId, Label};
 
 /// Programs that compile, assemble or link kernels.
 const COMPILERS: &[&str] = &[

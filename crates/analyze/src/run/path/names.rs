@@ -3,8 +3,8 @@
 use super::super::Origin;
 use super::super::items::names as readable;
 use super::super::trace::{Process, Thread};
-use super::catalogue::Label;
 use super::children;
+use super::tally::Label;
 
 /// The display name of a thread.
 pub(in crate::run) fn thread_name(pid: u32, thread: &Thread) -> String {

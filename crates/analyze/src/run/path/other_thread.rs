@@ -2,13 +2,12 @@
 
 use std::iter::Peekable;
 
-use super::super::Cause;
-use super::super::calls;
 use super::super::facts::Facts;
 use super::super::leaves::{Leaf, Leaves};
-use super::catalogue::ItemId;
+use super::super::{Cause, calls};
 use super::sampled::Cursor;
 use super::samples::{Load, LoadInterval, Samples};
+use super::tally::ItemId;
 
 /// With more buffered calls than this, the load outside of calls is not computed.
 const MOST_BUFFERED: usize = 1 << 16;

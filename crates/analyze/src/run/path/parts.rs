@@ -1,7 +1,7 @@
 //! The path as a bounded number of parts, regardless of the length of the recording.
 
 use super::super::Cause;
-use super::catalogue::ItemId;
+use super::tally::ItemId;
 
 /// With more parts than this, they are merged.
 const MOST: usize = 1 << 16;

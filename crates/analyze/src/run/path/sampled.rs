@@ -3,7 +3,7 @@
 use std::collections::HashMap;
 
 use super::super::Stacks;
-use super::catalogue::ItemId;
+use super::tally::ItemId;
 
 /// A sample in an item's own CPU time.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -55,8 +55,9 @@ impl<'a> Cursor<'a> {
 
 #[cfg(test)]
 mod tests {
-    use super::*;
     use preheat_model::run::StackSample;
+
+    use super::*;
 
     #[test]
     fn every_sample_is_returned_once() {

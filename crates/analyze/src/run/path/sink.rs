@@ -2,10 +2,9 @@
 //! itself up to its limit.
 
 use super::super::Cause;
-use super::catalogue::ItemId;
 use super::parts::{Part, Parts};
 use super::sampled::Sampled;
-use super::tally::{CAUSES, Sum, Tally};
+use super::tally::{CAUSES, ItemId, Sum, Tally};
 
 /// A piece of the path with one cause.
 #[derive(Clone, Copy, Debug, PartialEq)]

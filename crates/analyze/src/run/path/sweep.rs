@@ -4,14 +4,14 @@ use super::super::Cause;
 use super::super::facts::Facts;
 use super::super::leaves::{Leaf, Leaves};
 use super::super::trace::{Process, Thread};
-use super::catalogue::{Catalogue, ItemId};
+use super::idle::{Others, Question, plain};
 use super::names::Names;
 use super::other_thread::waits;
-use super::others::{Others, Question, plain};
 use super::phases::{Phase, starting};
 use super::sampled::{ByThread, Cursor};
 use super::samples::{Load, LoadInterval, Samples, portion};
 use super::sink::{Piece, Sink};
+use super::tally::{Catalogue, ItemId};
 
 /// Shorter idle time in a busy thread is not attributed to others, in nanoseconds.
 const ATTRIBUTED: f64 = 1000.0;

@@ -11,7 +11,7 @@ use preheat_model::RemedyId;
 
 use super::super::trace::{Span, What};
 use super::super::{Cause, Later};
-use super::{Case, Suggestion, length, remedy};
+use super::{RemedyInput, Suggestion, length, remedy};
 use crate::units;
 
 const ID: RemedyId = RemedyId::Allocator;
@@ -57,7 +57,7 @@ struct Calls {
 }
 
 impl Calls {
-    fn of<'a>(case: &Case, spans: impl Iterator<Item = &'a Span>) -> Calls {
+    fn of<'a>(case: &RemedyInput, spans: impl Iterator<Item = &'a Span>) -> Calls {
         let mut calls = Calls::default();
         for span in spans {
             calls.number += 1;
@@ -69,7 +69,7 @@ impl Calls {
 }
 
 /// A different way of allocating device memory.
-pub(super) fn allocator(case: &Case) -> Option<Suggestion> {
+pub(super) fn allocator(case: &RemedyInput) -> Option<Suggestion> {
     let facts = case.facts()?;
     let spans: Vec<&Span> = (case.spans(What::Allocate))
         .filter(|span| {
@@ -89,11 +89,11 @@ pub(super) fn allocator(case: &Case) -> Option<Suggestion> {
     }
 }
 
-fn bytes(case: &Case, span: &Span) -> u64 {
+fn bytes(case: &RemedyInput, span: &Span) -> u64 {
     case.facts().map_or(0, |facts| facts.bytes(span))
 }
 
-fn who(case: &Case) -> Allocator {
+fn who(case: &RemedyInput) -> Allocator {
     let imports = case.facts().map_or(&[][..], |facts| &facts.process.imports);
     let imported = |name: &str| imports.iter().any(|import| import.name == name);
     match () {
@@ -105,7 +105,7 @@ fn who(case: &Case) -> Allocator {
 }
 
 /// One allocation holds most of the device memory.
-fn all_at_once(case: &Case, span: &Span, device: u64) -> Option<Suggestion> {
+fn all_at_once(case: &RemedyInput, span: &Span, device: u64) -> Option<Suggestion> {
     let facts = case.facts()?;
     // Memory that is created separately from its addresses is mapped by further calls.
     let created = facts.process.symbol(span).starts_with("cuMemCreate");
@@ -164,12 +164,12 @@ fn all_at_once(case: &Case, span: &Span, device: u64) -> Option<Suggestion> {
     Some(suggestion)
 }
 
-fn table_bytes(case: &Case, span: &Span) -> u64 {
+fn table_bytes(case: &RemedyInput, span: &Span) -> u64 {
     bytes(case, span) / DEVICE_BYTES_OF_TABLE
 }
 
 /// Returns true if a call maps existing memory to an address.
-fn maps_memory(case: &Case, call: &Span) -> bool {
+fn maps_memory(case: &RemedyInput, call: &Span) -> bool {
     let name = case.facts().map_or("", |facts| facts.process.symbol(call));
     ["cuMemMap", "cuMemSetAccess", "cuMemAddressReserve"]
         .iter()
@@ -178,7 +178,7 @@ fn maps_memory(case: &Case, call: &Span) -> bool {
 
 /// The program's own CPU time on the path from the end of an allocation to the next
 /// unrelated call of its thread, in seconds.
-fn cpu_time_after(case: &Case, allocation: &Span) -> f64 {
+fn cpu_time_after(case: &RemedyInput, allocation: &Span) -> f64 {
     let threads = case.facts().map_or(&[][..], |facts| &facts.process.threads);
     let spans = (threads.iter())
         .map(|thread| &thread.spans[..])
@@ -202,7 +202,7 @@ fn cpu_time_after(case: &Case, allocation: &Span) -> f64 {
 }
 
 /// Memory is allocated as needed.
-fn piece_by_piece(case: &Case, spans: &[&Span]) -> Option<Suggestion> {
+fn piece_by_piece(case: &RemedyInput, spans: &[&Span]) -> Option<Suggestion> {
     let who = who(case);
     let served = spans.iter().copied().filter(|span| match who {
         Allocator::Torch => bytes(case, span) > SMALL_SEGMENT,
@@ -272,7 +272,7 @@ fn piece_by_piece(case: &Case, spans: &[&Span]) -> Option<Suggestion> {
 
 /// The small share that it saves. The calls may be anywhere before the end of the first
 /// iteration.
-fn of_the_start(case: &Case, saving: f64) -> String {
+fn of_the_start(case: &RemedyInput, saving: f64) -> String {
     match 100.0 * saving / case.report.time_to_first.estimate {
         percent if percent >= 0.1 => {
             format!("That saves only {percent:.1} % of the time to first.")

@@ -4,7 +4,7 @@ use preheat_model::RemedyId;
 
 use super::super::items::{Reasons, reasons};
 use super::super::{Cause, Temperature};
-use super::{Case, Suggestion, remedy, temperatures};
+use super::{RemedyInput, Suggestion, remedy};
 use crate::units;
 
 /// The time to read bytecode, relative to compiling the source: 0.03 to 0.08 of the CPU
@@ -15,7 +15,7 @@ const READ: f64 = 0.05;
 const LEAST: f64 = 0.05;
 
 /// Bytecode that outlives the start. The first evidence that applies is reported.
-pub(super) fn kept_bytecode(case: &Case) -> Option<Suggestion> {
+pub(super) fn kept_bytecode(case: &RemedyInput) -> Option<Suggestion> {
     by_ladder(case)
         .or_else(|| in_every_start(case))
         .or_else(|| by_first_start(case))
@@ -33,7 +33,7 @@ fn suggestion(what: String, saving: f64, assumption: &str) -> Suggestion {
 }
 
 /// Instructions.
-fn keep(case: &Case) -> String {
+fn keep(case: &RemedyInput) -> String {
     let drop = match case.environment("PYTHONDONTWRITEBYTECODE") {
         Some(value) if !value.is_empty() => " and unset PYTHONDONTWRITEBYTECODE",
         _ => "",
@@ -47,7 +47,7 @@ fn keep(case: &Case) -> String {
 }
 
 /// The modules compiled until the first iteration, with the reasons.
-fn compiled(case: &Case) -> (u64, Reasons) {
+fn compiled(case: &RemedyInput) -> (u64, Reasons) {
     let until = case.examined.time_to_first.unwrap_or(u64::MAX);
     let mut all = Reasons::default();
     for reasons in reasons(case.start.facts, until).values() {
@@ -57,12 +57,12 @@ fn compiled(case: &Case) -> (u64, Reasons) {
 }
 
 /// Evidence from starts without bytecode.
-fn by_ladder(case: &Case) -> Option<Suggestion> {
-    let without = temperatures::rung(case, Temperature::Bytecode)?;
-    let with = temperatures::rung(case, Temperature::Process)?;
-    let compiled = temperatures::seconds(without, Cause::BytecodeCompilation)
-        - temperatures::seconds(with, Cause::BytecodeCompilation);
-    let saving = temperatures::difference(without, with);
+fn by_ladder(case: &RemedyInput) -> Option<Suggestion> {
+    let without = super::rung(case, Temperature::Bytecode)?;
+    let with = super::rung(case, Temperature::Process)?;
+    let compiled = super::seconds(without, Cause::BytecodeCompilation)
+        - super::seconds(with, Cause::BytecodeCompilation);
+    let saving = super::difference(without, with);
     if compiled < LEAST || compiled <= saving / 2.0 {
         return None;
     }
@@ -70,7 +70,7 @@ fn by_ladder(case: &Case) -> Option<Suggestion> {
         format!(
             "{} Saving with bytecode, {}.",
             keep(case),
-            temperatures::base(without, with)
+            super::base(without, with)
         ),
         saving,
         "starts without this find no bytecode, as at temperature `bytecode`",
@@ -82,7 +82,7 @@ fn by_ladder(case: &Case) -> Option<Suggestion> {
 }
 
 /// Bytecode is missing and not written either.
-fn in_every_start(case: &Case) -> Option<Suggestion> {
+fn in_every_start(case: &RemedyInput) -> Option<Suggestion> {
     let seconds = case.seconds(Cause::BytecodeCompilation);
     let (modules, why) = compiled(case);
     let because = if why.turned_off > 0 {
@@ -114,7 +114,7 @@ fn in_every_start(case: &Case) -> Option<Suggestion> {
 
 /// The first start found no bytecode and wrote it, as the first start in a new container
 /// would.
-fn by_first_start(case: &Case) -> Option<Suggestion> {
+fn by_first_start(case: &RemedyInput) -> Option<Suggestion> {
     let now = case.seconds(Cause::BytecodeCompilation);
     let first = case
         .report

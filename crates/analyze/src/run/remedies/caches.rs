@@ -4,7 +4,7 @@ use preheat_model::RemedyId;
 
 use super::super::{Cause, Compiler, Item, Temperature};
 use super::kernels::{COMPILED, FROM_CACHE, driver_compiles};
-use super::{Case, Suggestion, length, remedy, temperatures};
+use super::{RemedyInput, Suggestion, length, remedy};
 use crate::units;
 
 /// Variables that set the cache directories for compiled kernels.
@@ -16,7 +16,7 @@ const TRACED_AGAIN: f64 = 0.5;
 
 /// Compile caches that outlive the start. The first evidence that applies is reported, but for
 /// compilers without a cache: if they take longer than empty caches cost, they are.
-pub(super) fn compile_caches(case: &Case) -> Option<Suggestion> {
+pub(super) fn compile_caches(case: &RemedyInput) -> Option<Suggestion> {
     let by_empty = disabled(case)
         .or_else(|| by_ladder(case))
         .or_else(|| by_first_start(case));
@@ -50,13 +50,13 @@ fn keep() -> String {
     )
 }
 
-fn seconds(case: &Case, is: fn(&Item) -> bool) -> f64 {
+fn seconds(case: &RemedyInput, is: fn(&Item) -> bool) -> f64 {
     let items = case.items(Cause::KernelCompilation).iter();
     items.filter(|item| is(item)).map(|item| item.seconds).sum()
 }
 
 /// The cache of the driver is disabled.
-fn disabled(case: &Case) -> Option<Suggestion> {
+fn disabled(case: &RemedyInput) -> Option<Suggestion> {
     let jit = driver_compiles(case);
     let disabled = case.environment("CUDA_CACHE_DISABLE") == Some("1");
     (disabled && jit > 0.0).then(|| {
@@ -70,19 +70,19 @@ fn disabled(case: &Case) -> Option<Suggestion> {
 
 /// Evidence from starts with empty caches. It counts only if compilation explains the
 /// difference; otherwise it is chance.
-fn by_ladder(case: &Case) -> Option<Suggestion> {
-    let empty = temperatures::rung(case, Temperature::Caches)?;
-    let filled = temperatures::rung(case, Temperature::Process)?;
-    let saving = temperatures::difference(empty, filled);
-    let compiled = temperatures::seconds(empty, Cause::KernelCompilation)
-        - temperatures::seconds(filled, Cause::KernelCompilation);
+fn by_ladder(case: &RemedyInput) -> Option<Suggestion> {
+    let empty = super::rung(case, Temperature::Caches)?;
+    let filled = super::rung(case, Temperature::Process)?;
+    let saving = super::difference(empty, filled);
+    let compiled = super::seconds(empty, Cause::KernelCompilation)
+        - super::seconds(filled, Cause::KernelCompilation);
     if compiled < COMPILED || compiled <= saving / 2.0 {
         return None;
     }
     let what = format!(
         "{} Saving with filled caches, {}.",
         keep(),
-        temperatures::base(empty, filled)
+        super::base(empty, filled)
     );
     let suggestion = suggestion(
         what,
@@ -96,7 +96,7 @@ fn by_ladder(case: &Case) -> Option<Suggestion> {
 }
 
 /// Evidence from the first start, which may have found the caches empty.
-fn by_first_start(case: &Case) -> Option<Suggestion> {
+fn by_first_start(case: &RemedyInput) -> Option<Suggestion> {
     let now = case.seconds(Cause::KernelCompilation);
     let first = case.report.starts.first().filter(|start| start.first_start);
     let first = first?;
@@ -117,7 +117,7 @@ fn by_first_start(case: &Case) -> Option<Suggestion> {
 }
 
 /// XLA has no cache by default.
-fn xla(case: &Case) -> Option<Suggestion> {
+fn xla(case: &RemedyInput) -> Option<Suggestion> {
     let xla = seconds(case, |item| item.compiler() == Some(Compiler::Xla));
     if xla <= COMPILED || case.environment("JAX_COMPILATION_CACHE_DIR").is_some() {
         return None;
@@ -135,7 +135,7 @@ fn xla(case: &Case) -> Option<Suggestion> {
 }
 
 /// Numba keeps compiled functions only if it is asked to.
-fn numba(case: &Case) -> Option<Suggestion> {
+fn numba(case: &RemedyInput) -> Option<Suggestion> {
     let compiled = seconds(case, |item| item.compiler() == Some(Compiler::Numba));
     (compiled > COMPILED).then(|| {
         suggestion(
@@ -151,7 +151,7 @@ fn numba(case: &Case) -> Option<Suggestion> {
 }
 
 /// torch.compile keeps its caches in /tmp by default.
-fn by_torch_compile(case: &Case) -> Option<Suggestion> {
+fn by_torch_compile(case: &RemedyInput) -> Option<Suggestion> {
     let variables = ["TORCHINDUCTOR_CACHE_DIR", "TRITON_CACHE_DIR"];
     let compiled = seconds(case, |item| item.compiler() == Some(Compiler::TorchCompile));
     let kept = variables
@@ -175,7 +175,7 @@ fn by_torch_compile(case: &Case) -> Option<Suggestion> {
 
 /// Returns true if the shown start found the caches of torch.compile filled, by an earlier
 /// start of the same recording or according to the files it read.
-fn are_filled(case: &Case) -> bool {
+fn are_filled(case: &RemedyInput) -> bool {
     let first = case.report.starts.iter().any(|start| start.first_start);
     let others = case.report.starts.iter().any(|start| !start.first_start);
     let mut processes = case.start.trace.processes.iter();
@@ -184,7 +184,7 @@ fn are_filled(case: &Case) -> bool {
 }
 
 /// Source that is compiled at run time, by the program or by a library that it calls.
-fn at_run_time(case: &Case) -> Option<Suggestion> {
+fn at_run_time(case: &RemedyInput) -> Option<Suggestion> {
     let compiled = seconds(case, |item| {
         item.name.starts_with("nvrtc") || item.name.starts_with("clBuild")
     });
@@ -222,7 +222,7 @@ fn at_run_time(case: &Case) -> Option<Suggestion> {
 const LIBRARIES: [&str; 3] = ["cudnn", "cublas", "cufft"];
 
 /// The time in which libraries compile source for themselves: within their own calls.
-fn within_libraries(case: &Case) -> f64 {
+fn within_libraries(case: &RemedyInput) -> f64 {
     let Some(facts) = case.facts() else {
         return 0.0;
     };

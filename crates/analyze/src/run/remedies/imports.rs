@@ -5,8 +5,7 @@ use preheat_model::RemedyId;
 use super::super::Cause;
 use super::super::items::importer;
 use super::super::trace::Import;
-use super::stdlib::is_standard;
-use super::{Case, Suggestion, remedy};
+use super::{RemedyInput, Suggestion, remedy};
 use crate::units;
 
 /// An import must take at least this share of the time to first.
@@ -36,7 +35,7 @@ impl Avoidable<'_> {
 }
 
 /// Large imports that a library can do without.
-pub(super) fn avoidable(case: &Case) -> Option<Suggestion> {
+pub(super) fn avoidable(case: &RemedyInput) -> Option<Suggestion> {
     let (place, _) = case.examined.thread?;
     let process = case.start.facts[place].process;
     let tree = &case.trees[place];
@@ -116,6 +115,49 @@ fn is_avoidable(import: &Import, optional: &[String]) -> bool {
         && optional.contains(&import.name)
 }
 
+// The modules of Python's standard library, which cannot be removed.
+
+/// Returns true if a module belongs to the standard library, including top-level modules
+/// with a leading underscore.
+pub(super) fn is_standard(module: &str) -> bool {
+    let package = module.split('.').next().unwrap_or(module);
+    package.starts_with('_') || NAMES.binary_search(&package).is_ok()
+}
+
+/// Its packages and modules in all supported versions, sorted.
+#[rustfmt::skip]
+const NAMES: &[&str] = &[
+    "abc", "aifc", "annotationlib", "antigravity", "argparse", "array", "ast", "asynchat",
+    "asyncio", "asyncore", "atexit", "audioop", "base64", "bdb", "binascii", "bisect",
+    "builtins", "bz2", "cProfile", "calendar", "cgi", "cgitb", "chunk", "cmath", "cmd",
+    "code", "codecs", "codeop", "collections", "colorsys", "compileall", "compression",
+    "concurrent", "configparser", "contextlib", "contextvars", "copy", "copyreg", "crypt",
+    "csv", "ctypes", "curses", "dataclasses", "datetime", "dbm", "decimal", "difflib",
+    "dis", "distutils", "doctest", "email", "encodings", "ensurepip", "enum", "errno",
+    "faulthandler", "fcntl", "filecmp", "fileinput", "fnmatch", "fractions", "ftplib",
+    "functools", "gc", "genericpath", "getopt", "getpass", "gettext", "glob", "graphlib",
+    "grp", "gzip", "hashlib", "heapq", "hmac", "html", "http", "idlelib", "imaplib",
+    "imghdr", "imp", "importlib", "inspect", "io", "ipaddress", "itertools", "json",
+    "keyword", "lib2to3", "linecache", "locale", "logging", "lzma", "mailbox", "mailcap",
+    "marshal", "math", "mimetypes", "mmap", "modulefinder", "msilib", "msvcrt",
+    "multiprocessing", "netrc", "nis", "nntplib", "nt", "ntpath", "nturl2path", "numbers",
+    "opcode", "operator", "optparse", "os", "ossaudiodev", "pathlib", "pdb", "pickle",
+    "pickletools", "pipes", "pkgutil", "platform", "plistlib", "poplib", "posix",
+    "posixpath", "pprint", "profile", "pstats", "pty", "pwd", "py_compile", "pyclbr",
+    "pydoc", "pydoc_data", "pyexpat", "queue", "quopri", "random", "re", "readline",
+    "reprlib", "resource", "rlcompleter", "runpy", "sched", "secrets", "select",
+    "selectors", "shelve", "shlex", "shutil", "signal", "site", "smtpd", "smtplib",
+    "sndhdr", "socket", "socketserver", "spwd", "sqlite3", "sre_compile", "sre_constants",
+    "sre_parse", "ssl", "stat", "statistics", "string", "stringprep", "struct",
+    "subprocess", "sunau", "symtable", "sys", "sysconfig", "syslog", "tabnanny", "tarfile",
+    "telnetlib", "tempfile", "termios", "textwrap", "this", "threading", "time", "timeit",
+    "tkinter", "token", "tokenize", "tomllib", "trace", "traceback", "tracemalloc", "tty",
+    "turtle", "turtledemo", "types", "typing", "unicodedata", "unittest", "urllib", "uu",
+    "uuid", "venv", "warnings", "wave", "weakref", "webbrowser", "winreg", "winsound",
+    "wsgiref", "xdrlib", "xml", "xmlrpc", "zipapp", "zipfile", "zipimport", "zlib",
+    "zoneinfo",
+];
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -135,5 +177,22 @@ mod tests {
             &optional
         ));
         assert!(!is_avoidable(&import("sqlite3", "nltk"), &optional));
+    }
+
+    #[test]
+    fn the_standard_library_is_known() {
+        assert!(NAMES.is_sorted());
+        for name in [
+            "json",
+            "json.decoder",
+            "asyncio.events",
+            "_ctypes",
+            "unittest.mock",
+        ] {
+            assert!(is_standard(name), "{name}");
+        }
+        for name in ["torch", "sympy", "numpy", "jsonschema", "torch._dynamo", ""] {
+            assert!(!is_standard(name), "{name}");
+        }
     }
 }

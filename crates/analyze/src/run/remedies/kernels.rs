@@ -4,7 +4,7 @@ use preheat_model::RemedyId;
 
 use super::super::Cause;
 use super::super::trace::What;
-use super::{Case, Suggestion, length, remedy};
+use super::{RemedyInput, Suggestion, length, remedy};
 use crate::units;
 
 /// The time to load from a cache, relative to compiling.
@@ -20,7 +20,7 @@ const NOT_USED_BYTES: f64 = 0.8;
 const CONTEXT: f64 = 0.15;
 
 /// Seconds that the driver spent compiling code that has only PTX.
-pub(super) fn driver_compiles(case: &Case) -> f64 {
+pub(super) fn driver_compiles(case: &RemedyInput) -> f64 {
     let Some(facts) = case.facts() else {
         return 0.0;
     };
@@ -34,7 +34,7 @@ pub(super) fn driver_compiles(case: &Case) -> f64 {
 
 /// Code without machine code for the device. If the cache of the driver is disabled, that
 /// is reported instead.
-pub(super) fn machine_code(case: &Case) -> Option<Suggestion> {
+pub(super) fn machine_code(case: &RemedyInput) -> Option<Suggestion> {
     if case.environment("CUDA_CACHE_DISABLE") == Some("1") {
         return None;
     }
@@ -66,7 +66,7 @@ pub(super) fn machine_code(case: &Case) -> Option<Suggestion> {
 }
 
 /// Kernels that are loaded eagerly.
-pub(super) fn lazy_loading(case: &Case) -> Option<Suggestion> {
+pub(super) fn lazy_loading(case: &RemedyInput) -> Option<Suggestion> {
     let setting = case.environment("CUDA_MODULE_LOADING")?;
     if !setting.eq_ignore_ascii_case("eager") {
         return None;
@@ -91,7 +91,7 @@ pub(super) fn lazy_loading(case: &Case) -> Option<Suggestion> {
 }
 
 /// Algorithms that are benchmarked.
-pub(super) fn autotuning(case: &Case) -> Option<Suggestion> {
+pub(super) fn autotuning(case: &RemedyInput) -> Option<Suggestion> {
     let facts = case.facts()?;
     let calls = case.spans(What::Heavy).chain(case.spans(What::Call));
     let tried: Vec<f64> = calls

@@ -13,7 +13,7 @@ use std::collections::HashMap;
 
 use super::super::trace::{Span, What};
 use super::super::{Cause, Later};
-use super::{Case, Suggestion, length, remedy};
+use super::{RemedyInput, Suggestion, length, remedy};
 use crate::stats::median;
 use crate::units;
 
@@ -87,7 +87,7 @@ fn break_even(cost: f64, saved: f64) -> Option<u64> {
 }
 
 /// Copies from page-locked buffers.
-pub(super) fn pinned_buffers(case: &Case) -> Option<Suggestion> {
+pub(super) fn pinned_buffers(case: &RemedyInput) -> Option<Suggestion> {
     let buffers = buffers(case);
     let all: f64 = buffers.iter().flat_map(|buffer| &buffer.seconds).sum();
     if all < LEAST {
@@ -104,7 +104,7 @@ pub(super) fn pinned_buffers(case: &Case) -> Option<Suggestion> {
 }
 
 /// The buffers that are copied to the device from pageable memory.
-fn buffers(case: &Case) -> Vec<Buffer> {
+fn buffers(case: &RemedyInput) -> Vec<Buffer> {
     let Some(facts) = case.facts() else {
         return Vec::new();
     };
@@ -144,7 +144,7 @@ fn is_fast(span: &Span, bytes: u64) -> bool {
 }
 
 /// One buffer is copied from often enough.
-fn reused(case: &Case, buffers: &[Buffer], best: &Buffer) -> Suggestion {
+fn reused(case: &RemedyInput, buffers: &[Buffer], best: &Buffer) -> Suggestion {
     let in_time = buffers.iter().filter(|buffer| buffer.pays_off());
     let saving: f64 = in_time
         .map(|buffer| buffer.net(buffer.before).max(0.0))

@@ -4,12 +4,12 @@
 use preheat_model::RemedyId;
 
 use super::super::examine::seconds;
-use super::super::facts::{Thing, usage};
+use super::super::facts::{ItemRef, usage};
 use super::super::items::file_name;
-use super::super::path::Meant;
+use super::super::path::ItemMeaning;
 use super::super::trace::What;
 use super::super::{Cause, Temperature};
-use super::{Case, Suggestion, remedy, temperatures};
+use super::{RemedyInput, Suggestion, remedy};
 use crate::units;
 
 /// The cost of a fork, in seconds.
@@ -21,7 +21,7 @@ const SLOW_DISK: f64 = 50e6;
 
 /// Imports done once, in a parent that is forked. Counts only the process that `preheat
 /// start` serves: the workers of a launcher start as usual.
-pub(super) fn warm_parent(case: &Case) -> Option<Suggestion> {
+pub(super) fn warm_parent(case: &RemedyInput) -> Option<Suggestion> {
     let all = case.seconds(Cause::PythonImports) + case.seconds(Cause::BytecodeCompilation);
     if !case.is_much(all) {
         return None;
@@ -108,7 +108,7 @@ const RUN_ONE_CHILD: [&str; 3] = ["uv", "uvx", "timeout"];
 
 /// The process that `preheat start` serves: the Python that the command execs, or that a
 /// launcher runs as its only child.
-fn served(case: &Case) -> Option<usize> {
+fn served(case: &RemedyInput) -> Option<usize> {
     let trace = case.start.trace;
     if trace
         .processes
@@ -135,13 +135,13 @@ fn served(case: &Case) -> Option<usize> {
 }
 
 /// The share of a cause on the path that lies in this process, 0 to 1.
-fn share_of(case: &Case, cause: Cause, process: usize) -> f64 {
+fn share_of(case: &RemedyInput, cause: Cause, process: usize) -> f64 {
     let tallies = [&case.examined.before, &case.examined.first];
     let (mut own, mut all) = (0, 0);
     for (of, id, sum) in tallies.iter().flat_map(|tally| tally.items()) {
         if of == cause {
             all += sum.nanoseconds;
-            if matches!(case.examined.meant(id), Meant::Of(at, _) if at == process) {
+            if matches!(case.examined.meant(id), ItemMeaning::Of(at, _) if at == process) {
                 own += sum.nanoseconds;
             }
         }
@@ -156,7 +156,7 @@ fn is_start(command: &[String]) -> bool {
 }
 
 /// Returns true if a GPU driver was called.
-fn used_a_driver(case: &Case) -> bool {
+fn used_a_driver(case: &RemedyInput) -> bool {
     let causes = [Cause::DriverInit, Cause::ContextCreation];
     let launches = |what| {
         case.facts()
@@ -169,7 +169,7 @@ fn used_a_driver(case: &Case) -> bool {
 
 /// The share of library loading on the path that was triggered by imports of this process,
 /// 0 to 1.
-fn loaded_by_imports(case: &Case, place: usize) -> f64 {
+fn loaded_by_imports(case: &RemedyInput, place: usize) -> f64 {
     let process = case.start.facts[place].process;
     let mut within = vec![false; process.loads.len()];
     let facts = &case.start.facts[place];
@@ -193,7 +193,7 @@ fn loaded_by_imports(case: &Case, place: usize) -> f64 {
     let tallies = [&case.examined.before, &case.examined.first];
     let items = tallies.iter().flat_map(|tally| tally.items());
     let loads = items.filter(|(_, id, _)| match case.examined.meant(*id) {
-        Meant::Of(process, Thing::Load(at)) => process == place && within[at as usize],
+        ItemMeaning::Of(process, ItemRef::Load(at)) => process == place && within[at as usize],
         _ => false,
     });
     let loads: f64 = loads.map(|(_, _, sum)| seconds(sum.nanoseconds)).sum();
@@ -202,7 +202,7 @@ fn loaded_by_imports(case: &Case, place: usize) -> f64 {
 }
 
 /// Driver and context in the background, while the imports run.
-pub(super) fn overlapped_init(case: &Case) -> Option<Suggestion> {
+pub(super) fn overlapped_init(case: &RemedyInput) -> Option<Suggestion> {
     let init = case.seconds(Cause::DriverInit) + case.seconds(Cause::ContextCreation);
     let mut calls =
         (case.items(Cause::DriverInit).iter()).chain(case.items(Cause::ContextCreation));
@@ -241,22 +241,22 @@ pub(super) fn overlapped_init(case: &Case) -> Option<Suggestion> {
 }
 
 /// Files read ahead.
-pub(super) fn prefetch(case: &Case) -> Option<Suggestion> {
+pub(super) fn prefetch(case: &RemedyInput) -> Option<Suggestion> {
     let causes = [Cause::LibraryLoading, Cause::PythonImports];
     let what = "Read the program's libraries and modules ahead, in large blocks: when the image or \
                 container is started (`vmtouch -t`, or `cat` of the files to /dev/null), or in \
                 parallel with the first imports, which `preheat start --measure` tries.";
-    let disk = temperatures::rung(case, Temperature::Disk).filter(|rung| rung.starts >= 2);
-    let process = temperatures::rung(case, Temperature::Process).filter(|rung| rung.starts >= 2);
+    let disk = super::rung(case, Temperature::Disk).filter(|rung| rung.starts >= 2);
+    let process = super::rung(case, Temperature::Process).filter(|rung| rung.starts >= 2);
     if let (Some(disk), Some(process)) = (disk, process) {
         let suggestion = remedy(
             RemedyId::Prefetch,
             "Read files ahead",
             format!(
                 "{what} Saving with cached files, {}.",
-                temperatures::base(disk, process)
+                super::base(disk, process)
             ),
-            temperatures::difference(disk, process),
+            super::difference(disk, process),
             "the start finds a cold disk, as at temperature `disk`, and reading ahead is done \
              before it begins",
             &causes,
@@ -290,7 +290,7 @@ pub(super) fn prefetch(case: &Case) -> Option<Suggestion> {
 }
 
 /// Bytes that imports and loads read from a disk, as reported by the kernel.
-fn bytes_read(case: &Case) -> f64 {
+fn bytes_read(case: &RemedyInput) -> f64 {
     let Some(facts) = case.facts() else {
         return 0.0;
     };

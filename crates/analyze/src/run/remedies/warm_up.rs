@@ -7,7 +7,7 @@
 use preheat_model::RemedyId;
 
 use super::super::{Cause, CauseSeconds, Later, RegionReport, RunReport, timers};
-use super::{Case, Suggestion, remedy};
+use super::{RemedyInput, Suggestion, remedy};
 use crate::stats::Interval;
 use crate::units;
 
@@ -51,7 +51,7 @@ impl Repeated {
 }
 
 /// Iterations before those that matter.
-pub(super) fn warm_up(case: &Case) -> Option<Suggestion> {
+pub(super) fn warm_up(case: &RemedyInput) -> Option<Suggestion> {
     let report = case.report;
     let shown = case.examined.durations.first().copied().unwrap_or(0.0);
     let waited = share(case.examined.waited_in_first, shown);

@@ -154,7 +154,7 @@ pub(in crate::run) fn regions(trace: &StartTrace, timers: &Timers) -> Regions {
         found.extend(events(number, process, &places));
     }
     // Regions that begin with the same reading are in the order of their ends.
-    found.sort_by_key(|found: &Found| found.read);
+    found.sort_by_key(|found: &TimedRegion| found.read);
     let mut keys: HashMap<Key, usize> = HashMap::new();
     // The end of the execution that each reading ends.
     let mut ended: HashMap<(usize, usize, u64), u64> = HashMap::new();
@@ -239,7 +239,7 @@ pub(super) fn is_unlike(timers: &Timers, frame: &Frame) -> bool {
 fn unpaired(
     process: &Process,
     (places, timers): (&Places, &Timers),
-    pairs: &[Found],
+    pairs: &[TimedRegion],
     lines: &mut Vec<(Frame, usize)>,
 ) {
     let is_condition = |line: &Frame| {
@@ -313,7 +313,7 @@ impl Places {
 }
 
 /// An execution and its region.
-pub(super) struct Found {
+pub(super) struct TimedRegion {
     pub key: Key,
     pub from: Vec<Frame>,
     pub known: bool,

@@ -5,30 +5,30 @@ use std::collections::HashMap;
 
 use super::super::examine::seconds;
 use super::super::facts::Facts;
-use super::super::iterations::{Found, Seen};
+use super::super::iterations::{Detected, StartData};
 use super::super::path::{CAUSES, Request, partition};
 use super::super::summary::{in_order, mean_shares};
 use super::super::trace::{Iteration, Span, What};
 use super::super::{Cause, IterationUnit, RegionReport, RepeatReport};
-use super::around::around;
+use super::around;
+use super::events::unfinished;
 use super::frames::Frame;
 use super::regions::{Key, Region, Regions};
-use super::unfinished::unfinished;
 use crate::stats::{Interval, interval, paired_ratio};
 
 /// The number of regions to report.
 const MOST_REPORTED: usize = 24;
 
 /// The input of [`summarize`].
-pub(in crate::run) struct Case<'a> {
+pub(in crate::run) struct SummaryInput<'a> {
     /// Indexed by start.
-    pub starts: &'a [Seen<'a>],
+    pub starts: &'a [StartData<'a>],
     /// The counted starts.
     pub counted: &'a [usize],
     /// The shown start.
     pub shown: usize,
     /// The iterations of each start, unless they are these regions.
-    pub iterations: &'a [Option<Found>],
+    pub iterations: &'a [Option<Detected>],
     /// The regions whose executions are the iterations.
     pub iterate: &'a [Key],
     /// The unit of the iterations, or of those that the regions time.
@@ -36,9 +36,9 @@ pub(in crate::run) struct Case<'a> {
     pub seed: u64,
 }
 
-impl<'a> Case<'a> {
+impl<'a> SummaryInput<'a> {
     /// The counted starts that execute a region, each with its executions.
-    fn executing(&self, region: &Region) -> Vec<(&'a Seen<'a>, &'a Region)> {
+    fn executing(&self, region: &Region) -> Vec<(&'a StartData<'a>, &'a Region)> {
         let counted = self.counted.iter();
         counted
             .filter_map(|at| {
@@ -52,7 +52,7 @@ impl<'a> Case<'a> {
 
 /// Reports the regions of the shown start, in order of first execution, and the number of
 /// further regions.
-pub(in crate::run) fn summarize(case: &Case) -> (Vec<RegionReport>, usize) {
+pub(in crate::run) fn summarize(case: &SummaryInput) -> (Vec<RegionReport>, usize) {
     let Some(shown) = case.starts.get(case.shown).map(|start| start.regions) else {
         return (Vec::new(), 0);
     };
@@ -93,14 +93,14 @@ pub(in crate::run) fn summarize(case: &Case) -> (Vec<RegionReport>, usize) {
 }
 
 /// The time of the first region ÷ that of the other, over the counted starts with both.
-fn against(case: &Case, first: &Region, other: &Region) -> Option<Interval> {
+fn against(case: &SummaryInput, first: &Region, other: &Region) -> Option<Interval> {
     let (firsts, others) = (firsts(case, first), firsts(case, other));
     let pair = |at: &usize| Some((vec![(*firsts.get(*at)?)?], vec![(*others.get(*at)?)?]));
     let pairs: Vec<_> = case.counted.iter().filter_map(pair).collect();
     paired_ratio(&pairs, case.seed)
 }
 
-fn report(case: &Case, region: &Region, name: String) -> Option<RegionReport> {
+fn report(case: &SummaryInput, region: &Region, name: String) -> Option<RegionReport> {
     let cpu_time = region.key.clock.is_cpu_time();
     let counted: Vec<Counted> = (case.executing(region).into_iter())
         .filter_map(|(start, region)| of_start(start, region, cpu_time))
@@ -136,7 +136,7 @@ struct Counted {
     causes: Vec<[f64; CAUSES]>,
 }
 
-fn of_start(start: &Seen, region: &Region, cpu_time: bool) -> Option<Counted> {
+fn of_start(start: &StartData, region: &Region, cpu_time: bool) -> Option<Counted> {
     let first = region.executions.first()?;
     let thread = (first.process, first.thread);
     let windows: Vec<(u64, u64)> = (region.on_device().iter())
@@ -214,8 +214,8 @@ fn measured(counted: &[Counted], seed: u64) -> Option<RegionReport> {
 }
 
 /// The first execution in each start.
-fn firsts(case: &Case, region: &Region) -> Vec<Option<f64>> {
-    let first = |start: &Seen| {
+fn firsts(case: &SummaryInput, region: &Region) -> Vec<Option<f64>> {
+    let first = |start: &StartData| {
         let same = start
             .regions
             .all
@@ -228,7 +228,7 @@ fn firsts(case: &Case, region: &Region) -> Vec<Option<f64>> {
 
 /// The causes of windows.
 pub(super) fn causes(
-    start: &Seen,
+    start: &StartData,
     thread: (usize, usize),
     windows: &[(u64, u64)],
 ) -> Vec<[f64; CAUSES]> {
@@ -254,7 +254,7 @@ pub(super) fn causes(
 
 /// The part of the first execution of the region with this name, 0 to 1, in which its thread
 /// waited for a processor. CPU time does not contain that.
-pub(in crate::run) fn waited_in_first(start: &Seen, name: &str) -> f64 {
+pub(in crate::run) fn waited_in_first(start: &StartData, name: &str) -> f64 {
     let waited = || {
         let at = names(start.regions)
             .iter()
@@ -279,7 +279,12 @@ pub(in crate::run) fn waited_in_first(start: &Seen, name: &str) -> f64 {
 
 /// A level above or below the iterations, such as the epochs of a Keras `fit` call: all spans
 /// of a type, or those with this name.
-fn level(case: &Case, which: Iteration, named: Option<&str>, name: String) -> Option<RegionReport> {
+fn level(
+    case: &SummaryInput,
+    which: Iteration,
+    named: Option<&str>,
+    name: String,
+) -> Option<RegionReport> {
     let counted = case.counted.iter();
     let counted: Vec<Counted> = counted
         .filter_map(|at| spans_of_start(case.starts.get(*at)?, which, named))
@@ -292,7 +297,7 @@ fn level(case: &Case, which: Iteration, named: Option<&str>, name: String) -> Op
 
 /// The steps of Keras predictions or evaluations, if these are the iterations and some have
 /// several steps.
-fn steps(case: &Case) -> Option<RegionReport> {
+fn steps(case: &SummaryInput) -> Option<RegionReport> {
     let (whole, step, name) = match case.unit? {
         IterationUnit::Predict => (
             Iteration::Predict,
@@ -317,7 +322,7 @@ fn steps(case: &Case) -> Option<RegionReport> {
 }
 
 /// The calls of models that are called once each, in the order of the shown start.
-fn models(case: &Case) -> Vec<RegionReport> {
+fn models(case: &SummaryInput) -> Vec<RegionReport> {
     let facts = case
         .starts
         .get(case.shown)
@@ -349,7 +354,7 @@ fn text<'a>(facts: &Facts<'a>, span: &Span) -> &'a str {
     text.map_or("", String::as_str)
 }
 
-fn spans_of_start(start: &Seen, which: Iteration, named: Option<&str>) -> Option<Counted> {
+fn spans_of_start(start: &StartData, which: Iteration, named: Option<&str>) -> Option<Counted> {
     let is = |facts: &Facts, span: &Span| {
         span.what == What::Iteration(which) && named.is_none_or(|name| text(facts, span) == name)
     };

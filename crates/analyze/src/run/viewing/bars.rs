@@ -2,9 +2,9 @@
 //! of the same cause and depth.
 
 use super::super::examine::seconds;
-use super::super::facts::{Facts, Judged, Thing};
+use super::super::facts::{ClassifiedSpan, Facts, ItemRef};
 use super::super::items;
-use super::super::path::Meant;
+use super::super::path::ItemMeaning;
 use super::super::trace::{Span, What, iteration_label};
 use super::super::{Bar, Cause};
 use crate::units;
@@ -47,7 +47,7 @@ fn judged<'a>(
     spans: &'a [Span],
     until: u64,
 ) -> impl Iterator<Item = Raw> + use<'a> {
-    let mut open: Vec<(u64, Option<Judged>)> = Vec::new();
+    let mut open: Vec<(u64, Option<ClassifiedSpan>)> = Vec::new();
     let visible = spans.iter().enumerate();
     let visible = visible.take_while(move |(_, span)| span.begin < until);
     visible.map(move |(index, span)| {
@@ -143,13 +143,13 @@ fn call(facts: &Facts, span: &Span) -> String {
     let at = span.detail as usize;
     let thing = match span.what {
         What::Launch if tables.functions.get(at).is_some_and(|f| !f.name.is_empty()) => {
-            Thing::Function(span.detail)
+            ItemRef::Function(span.detail)
         }
-        What::Import if at < tables.imports.len() => Thing::Import(span.detail),
-        What::Load if at < tables.loads.len() => Thing::Load(span.detail),
-        What::Bytecode if at < tables.bytecode.len() => Thing::Bytecode(span.detail),
-        What::Range if at < tables.texts.len() => Thing::Text(span.detail),
-        _ => Thing::Symbol(u32::from(span.symbol)),
+        What::Import if at < tables.imports.len() => ItemRef::Import(span.detail),
+        What::Load if at < tables.loads.len() => ItemRef::Load(span.detail),
+        What::Bytecode if at < tables.bytecode.len() => ItemRef::Bytecode(span.detail),
+        What::Range if at < tables.texts.len() => ItemRef::Text(span.detail),
+        _ => ItemRef::Symbol(u32::from(span.symbol)),
     };
-    items::name(Meant::Of(0, thing), std::slice::from_ref(facts))
+    items::name(ItemMeaning::Of(0, thing), std::slice::from_ref(facts))
 }

@@ -1,16 +1,15 @@
 //! The data of one start for the HTML page, bounded by what can be visible.
 
 mod bars;
-mod imports;
-mod memory;
 
 use super::examine::{Examined, seconds};
 use super::facts::Facts;
-use super::items::{self, Tree};
-use super::iterations::Seen;
+use super::items::{self, Tree, importer};
+use super::iterations::StartData;
+use super::memory::{Live, Step, device_samples};
 use super::path::{at_most, is_compiler, program_name, thread_name};
 use super::trace::Process;
-use super::{Bar, Cause, Row, RunView, Segment};
+use super::{Bar, Cause, FlameNode, MemoryPoint, Row, RunView, Segment};
 
 /// The maximum numbers of rows, bars and parts of the path.
 const ROWS: usize = 12;
@@ -18,7 +17,12 @@ const BARS: usize = 3000;
 const SEGMENTS: usize = 1500;
 
 /// The charts of a start.
-pub(super) fn view(shown: usize, start: &Seen, examined: &Examined, trees: &[Tree]) -> RunView {
+pub(super) fn view(
+    shown: usize,
+    start: &StartData,
+    examined: &Examined,
+    trees: &[Tree],
+) -> RunView {
     let until = examined.parts.last().map_or(0, |part| part.end);
     let path = at_most(SEGMENTS, &examined.parts).into_iter();
     let iterations = examined.iterations.iter();
@@ -40,12 +44,10 @@ pub(super) fn view(shown: usize, start: &Seen, examined: &Examined, trees: &[Tre
             .collect(),
         rows: rows(start, examined, until),
         imports: process.map_or(Vec::new(), |process| {
-            imports::tree(start.facts[process].process, &trees[process])
+            tree(start.facts[process].process, &trees[process])
         }),
         functions: Vec::new(),
-        memory: process.map_or(Vec::new(), |process| {
-            memory::points(&start.facts[process], until)
-        }),
+        memory: process.map_or(Vec::new(), |process| points(&start.facts[process], until)),
     }
 }
 
@@ -62,7 +64,7 @@ fn process_name(process: &Process) -> String {
 }
 
 /// The most active threads, starting with the one that iterates, and compilers.
-fn rows(start: &Seen, examined: &Examined, until: u64) -> Vec<Row> {
+fn rows(start: &StartData, examined: &Examined, until: u64) -> Vec<Row> {
     let mut threads: Vec<(u64, usize, usize)> = Vec::new();
     let mut compilers: Vec<usize> = Vec::new();
     for (index, facts) in start.facts.iter().enumerate() {
@@ -112,7 +114,7 @@ fn time_in_spans(facts: &Facts, thread: usize, until: u64) -> u64 {
 }
 
 /// The compilers, side by side where they overlap.
-fn compiler_row(start: &Seen, compilers: &[usize], until: u64, most: usize) -> Row {
+fn compiler_row(start: &StartData, compilers: &[usize], until: u64, most: usize) -> Row {
     let mut lanes: Vec<u64> = Vec::new();
     let mut bars: Vec<Bar> = Vec::new();
     let mut processes: Vec<&Process> = (compilers.iter())
@@ -141,4 +143,137 @@ fn compiler_row(start: &Seen, compilers: &[usize], until: u64, most: usize) -> R
         process: "separate processes".to_owned(),
         bars,
     }
+}
+
+// The imports as a tree, without modules too small to be visible.
+
+/// Modules below this share of all imports are omitted.
+const VISIBLE: f64 = 0.003;
+
+/// The top-level imports, each with its nested imports.
+fn tree(process: &Process, tree: &Tree) -> Vec<FlameNode> {
+    let count = process.imports.len();
+    let wall = |at: usize| tree.spans[at].1.saturating_sub(tree.spans[at].0);
+    let mut within = vec![0u64; count];
+    let mut all = 0;
+    for at in &tree.order {
+        match tree.parents[*at as usize] {
+            Some(parent) => within[parent as usize] += wall(*at as usize),
+            None => all += wall(*at as usize),
+        }
+    }
+    let least = VISIBLE * all as f64;
+    let mut children: Vec<Vec<FlameNode>> = vec![Vec::new(); count];
+    let mut roots = Vec::new();
+    // Children come after their parents, so that in reverse order each node is complete.
+    for at in tree.order.iter().rev() {
+        let index = *at as usize;
+        if (wall(index) as f64) < least {
+            continue;
+        }
+        let import = &process.imports[index];
+        let mut inner = std::mem::take(&mut children[index]);
+        inner.reverse();
+        let node = FlameNode {
+            name: import.name.clone(),
+            detail: importer(import).to_string(),
+            begin: seconds(tree.spans[index].0),
+            seconds: seconds(wall(index)),
+            own: seconds(wall(index).saturating_sub(within[index])),
+            children: inner,
+        };
+        match tree.parents[index] {
+            Some(parent) => children[parent as usize].push(node),
+            None => roots.push(node),
+        }
+    }
+    roots.sort_by(|a: &FlameNode, b: &FlameNode| a.begin.total_cmp(&b.begin));
+    roots
+}
+
+// Memory over time.
+
+/// The maximum number of points.
+const POINTS: usize = 600;
+
+/// All memory samples until `until`, in order. If there are too many, close ones are
+/// merged, keeping the largest.
+fn points(facts: &Facts, until: u64) -> Vec<MemoryPoint> {
+    let process = facts.process;
+    let mut points: Vec<(u64, MemoryPoint)> = Vec::new();
+    let mut add = |time: u64, point: MemoryPoint| {
+        if time <= until {
+            let time_in_seconds = seconds(time);
+            points.push((
+                time,
+                MemoryPoint {
+                    time: time_in_seconds,
+                    ..point
+                },
+            ));
+        }
+    };
+    for sample in device_samples(process) {
+        add(
+            sample.time,
+            MemoryPoint {
+                device: Some(sample.used),
+                ..MemoryPoint::default()
+            },
+        );
+    }
+    for step in &Live::of(facts).steps {
+        let allocated = Some(Step::device(step));
+        add(
+            step.time,
+            MemoryPoint {
+                allocated,
+                ..MemoryPoint::default()
+            },
+        );
+    }
+    for sample in &process.allocator {
+        add(
+            sample.time,
+            MemoryPoint {
+                used: Some(sample.used),
+                ..MemoryPoint::default()
+            },
+        );
+    }
+    // A process that has ended has no resident memory.
+    for sample in process.samples.iter().filter(|sample| sample.resident > 0) {
+        add(
+            sample.time,
+            MemoryPoint {
+                resident: Some(sample.resident),
+                ..MemoryPoint::default()
+            },
+        );
+    }
+    points.sort_by_key(|(time, _)| *time);
+    fewer(points, until)
+}
+
+/// One point per interval, with the maximum of each quantity in it.
+fn fewer(points: Vec<(u64, MemoryPoint)>, until: u64) -> Vec<MemoryPoint> {
+    if points.len() <= POINTS {
+        return points.into_iter().map(|(_, point)| point).collect();
+    }
+    let grain = until / (POINTS as u64 - 1) + 1;
+    let mut result: Vec<(u64, MemoryPoint)> = Vec::new();
+    for (time, point) in points {
+        let cell = time / grain;
+        match result.last_mut() {
+            Some((last, sum)) if *last == cell => {
+                sum.time = point.time;
+                sum.device = sum.device.max(point.device);
+                sum.allocated = sum.allocated.max(point.allocated);
+                sum.used = sum.used.max(point.used);
+                sum.resident = sum.resident.max(point.resident);
+            }
+            _ => result.push((cell, point)),
+        }
+    }
+    result.into_iter().map(|(_, point)| point).collect()
 }

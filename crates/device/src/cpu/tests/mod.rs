@@ -1,7 +1,6 @@
 //! Tests of the whole device, through its traits.
 
 mod behaviour;
-mod compile_cache;
 mod kernels;
 mod language;
 

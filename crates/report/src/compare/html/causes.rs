@@ -10,13 +10,12 @@ use super::{ComparePage, class};
 use crate::compare::words::{
     changed, correction, ends, interval, sentence, signed, starred_cause, value, verdict_on_cause,
 };
-use crate::html::bands::{Bands, Layout, NARROW, WIDE};
+use crate::html::bands::{Bands, Layout, NARROW, Stack, WIDE, in_order};
+use crate::html::cause_style;
 use crate::html::figure::{Figure, Table, folded, list};
-use crate::html::look;
 use crate::html::markup::cut;
 use crate::html::page::note;
 use crate::html::scale::{Axis, round_step};
-use crate::html::stack::{Stack, in_order};
 use crate::html::svg::Svg;
 use crate::run::words::counted;
 use crate::units::{duration, tie};
@@ -174,7 +173,7 @@ fn bars(page: &mut ComparePage, causes: &[CauseChange]) -> Markup {
         .map(|layout| draw(layout).finish(&page.id(), layout.class, title, &description));
     let all: Vec<Cause> = causes.iter().map(|change| change.cause).collect();
     Figure {
-        key: look::key(&all),
+        key: cause_style::key(&all),
         drawings: drawings.to_vec(),
         ..Figure::default()
     }
@@ -188,7 +187,7 @@ fn row(change: &CauseChange, sides: &Reach) -> Markup {
     let [was, is] = [&change.base, &change.new].map(|level| value(level.mean.value, Unit::Seconds));
     let color = class(change.verdict);
     let line = html! {
-        (look::square(change.cause))
+        (cause_style::square(change.cause))
         span class="cause" { (change.cause.as_str()) }
         span class={ "time " (color) } { (tie(&by)) }
         span class={ "both " (color) } title=(within) aria-hidden="true" { (sides.draw(change)) }

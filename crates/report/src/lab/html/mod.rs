@@ -1,25 +1,24 @@
 //! Renders a lab report as one self-contained HTML file. Each file is a part of the page; a
 //! section without data adds nothing.
 
-mod claims;
 mod first_steady;
 mod iterations;
-mod memory;
 mod stages;
 mod sweeps;
 
 use maud::{Markup, html};
-use preheat_model::lab::{LabReport, MeasuredDevice};
+use preheat_model::lab::{Claim, Evidence, LabReport, MeasuredDevice, Verdict};
 
 use super::gaps::{Gap, failures, first_starts, skipped};
 use super::headline::{Headline, headline};
 use super::overview::{Subject, overview, starts_of_each};
-use crate::html::figure::list;
+use crate::html::figure::{Table, details, list};
 use crate::html::markup::{command_line, is_empty};
 use crate::html::page::{
-    self, Frame, cards, command, fact, facts, header, machine, method, paragraph,
+    self, Frame, cards, command, fact, facts, header, machine, method, note, paragraph,
 };
-use crate::units::{bytes, tie};
+use crate::lab::verdicts::{basis, basis_of, count, lack_of_starts, sign};
+use crate::units::{ABSENT, bytes, number, tie};
 
 /// The page of a lab report under construction.
 type Page<'a> = page::Page<'a, LabReport>;
@@ -29,12 +28,12 @@ pub fn lab_html(report: &LabReport) -> String {
     let subjects = overview(report);
     let mut page = Page::new(report);
     first_steady::add(&mut page, &subjects);
-    claims::add(&mut page);
+    add(&mut page);
     iterations::add(&mut page, &subjects);
     stages::add(&mut page);
     sweeps::allocation(&mut page);
     sweeps::transfer(&mut page);
-    memory::add(&mut page);
+    iterations::add_memory(&mut page);
     exceptions(&mut page, &subjects);
     add_method(&mut page);
     Frame {
@@ -162,3 +161,99 @@ const METHOD: [(&str, &str); 5] = [
          evidence lists; otherwise it is inconclusive.",
     ),
 ];
+
+// The claims: verdict, result, and the evidence in a collapsed table.
+
+/// Adds the section.
+fn add(page: &mut Page) {
+    let claims = &page.report.claims;
+    let lack = lack_of_starts(page.report).unwrap_or_default();
+    let content = html! {
+        @if !claims.is_empty() {
+            p class="count" { (count(claims)) }
+            (note(&lack))
+            ol class="claims" { @for claim in claims { (item(claim)) } }
+        }
+    };
+    page.section(
+        "claims",
+        "Claims",
+        "Common claims about cold start, tested on this machine. A claim gets a verdict only if \
+         the 95 % interval is clear of the threshold.",
+        content,
+    );
+}
+
+fn item(claim: &Claim) -> Markup {
+    let basis = basis(claim);
+    html! {
+        li {
+            span class="number" { (claim.id) }
+            (badge(claim.verdict))
+            div class="claim" {
+                p class="text" { (claim.text) }
+                (paragraph("sentence", &tie(&claim.sentence)))
+                @if !basis.is_empty() { p class="basis" { (basis) "." } }
+                @if !claim.evidence.is_empty() {
+                    (details("Evidence", &evidence(&claim.evidence)))
+                }
+            }
+        } "\n"
+    }
+}
+
+/// A verdict with its symbol and color.
+fn badge(verdict: Verdict) -> Markup {
+    let class = match verdict {
+        Verdict::Holds => "holds",
+        Verdict::DoesNotHold => "fails",
+        Verdict::Depends => "depends",
+        Verdict::Inconclusive => "open",
+        Verdict::NotMeasurable => "unknown",
+    };
+    html! {
+        span class={ "badge " (class) } {
+            span aria-hidden="true" { (sign(verdict)) } " " (verdict.as_str())
+        }
+    }
+}
+
+fn evidence(all: &[Evidence]) -> Markup {
+    let mut table = Table::new(&[
+        "subject",
+        "verdict",
+        "comparison",
+        "value",
+        "95 %",
+        "threshold",
+        "summary",
+        "series",
+    ]);
+    table.words = vec![1, 2, 6, 7];
+    table.rows = all
+        .iter()
+        .map(|evidence| {
+            let subject = match &evidence.framework {
+                None => evidence.device.clone(),
+                Some(framework) => format!("{framework} on {}", evidence.device),
+            };
+            let interval = match (evidence.value.low, evidence.value.high) {
+                (Some(low), Some(high)) if low.is_finite() && high.is_finite() => {
+                    format!("{} – {}", number(low), number(high))
+                }
+                _ => ABSENT.to_owned(),
+            };
+            vec![
+                subject,
+                evidence.verdict.as_str().to_owned(),
+                evidence.quantity.clone(),
+                number(evidence.value.estimate),
+                interval,
+                number(evidence.threshold),
+                evidence.sentence.clone(),
+                basis_of(evidence),
+            ]
+        })
+        .collect();
+    table.html()
+}

@@ -3,7 +3,6 @@
 //! Top to bottom: the headline, the table, the claims, notable observations, and what is
 //! missing.
 
-mod claims;
 mod columns;
 mod table;
 
@@ -24,7 +23,7 @@ pub fn lab_terminal(report: &LabReport, terminal: &Terminal) -> String {
     head(&mut screen, report);
     let subjects = overview(report);
     table::show(&mut screen, &subjects);
-    claims::show(&mut screen, report);
+    table::show_claims(&mut screen, report);
     show_notes(&mut screen, report, &subjects);
     screen.finish()
 }

@@ -4,12 +4,12 @@ use maud::{Markup, html};
 use preheat_model::run::{Cause, CauseReport, Item};
 
 use super::{RunPage, first_of};
+use crate::html::bands::{Stack, in_order};
+use crate::html::cause_style::{self, key};
 use crate::html::figure::{Figure, Table, folded, list};
-use crate::html::look::{self, key};
 use crate::html::markup::cut;
 use crate::html::page::note;
 use crate::html::scale::{Axis, round_step};
-use crate::html::stack::{Stack, in_order};
 use crate::html::svg::{Anchor, Svg};
 use crate::run::words::{counted, percent, waited};
 use crate::units::{ABSENT, bytes, duration, tie};
@@ -102,11 +102,11 @@ fn row(cause: &CauseReport, largest: f64) -> Markup {
         _ => 0.0,
     };
     let line = html! {
-        (look::square(cause.cause))
+        (cause_style::square(cause.cause))
         span class="cause" { (cause.cause.as_str()) }
         span class="time" { (tie(&duration(cause.seconds))) }
         span class="share" aria-hidden="true" {
-            span class=(look::class(cause.cause)) style=(format_args!("width:{width:.1}%")) {}
+            span class=(cause_style::class(cause.cause)) style=(format_args!("width:{width:.1}%")) {}
         }
         span class="percent" { (tie(&percent(cause.share))) }
         span class="bytes" {

@@ -11,8 +11,8 @@ use serde_json::{Value, json};
 
 use super::RunPage;
 use crate::html::bands::{Bands, Layout, NARROW, WIDE};
+use crate::html::cause_style;
 use crate::html::figure::{Figure, Table};
-use crate::html::look;
 use crate::html::markup::cut;
 use crate::html::moving::{
     DETAIL, NAME, Names, chart, element, help, longest, micros, plain, segment,
@@ -62,7 +62,7 @@ pub(super) fn timeline(page: &mut RunPage, view: &RunView) {
             "The path shows the cause of the time at each instant; the causes above are its sums. \
                Below it is each thread with its activity."
                 .to_owned(),
-        key: look::key(&causes),
+        key: cause_style::key(&causes),
         drawings: vec![moving],
         data: path_table(view),
         ..Figure::default()
@@ -91,7 +91,7 @@ fn draw(layout: Layout, view: &RunView) -> Svg {
             duration(part.end - part.begin)
         );
         bands.svg.rect(
-            &format!("bar {}", look::class(part.cause)),
+            &format!("bar {}", cause_style::class(part.cause)),
             (from, top),
             ((to - from).max(0.6), 22.0),
             &say,

@@ -5,8 +5,8 @@ use maud::{Markup, html};
 use preheat_model::run::CauseSeconds;
 
 use super::RunPage;
+use crate::html::cause_style;
 use crate::html::figure::{Figure, Table, grid};
-use crate::html::look;
 use crate::html::plot::{POINTS_OF_LINE, Series, starts_key};
 use crate::html::scale::Axis;
 use crate::html::svg::{Anchor, Svg};
@@ -76,7 +76,7 @@ fn excess(page: &mut RunPage) -> Option<Markup> {
         svg.text("axis-name", Anchor::Start, (0.0, top + 16.0), name);
         svg.text("axis-name strong", Anchor::End, (width, top + 16.0), &time);
         svg.rect(
-            &format!("bar {}", look::class(part.cause)),
+            &format!("bar {}", cause_style::class(part.cause)),
             (0.0, top + 22.0),
             (axis.at(part.seconds.abs()).max(1.0), 16.0),
             &format!("{name} {time}"),

@@ -6,10 +6,10 @@ use preheat_model::run::{
 };
 
 use super::{RunPage, first_of};
+use crate::html::bands::written;
 use crate::html::figure::{Figure, Table, grid, key};
 use crate::html::plot::Plot;
 use crate::html::scale::{Axis, round_step, round_step_bytes};
-use crate::html::stack::written;
 use crate::html::svg::{Anchor, Point, Svg};
 use crate::run::words::{percent, pinned};
 use crate::units::{bytes, bytes_f64, duration};

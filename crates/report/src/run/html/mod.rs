@@ -4,31 +4,27 @@
 //! and two flame graphs: their data is in the page as JSON, and a script (`charts.js` and its
 //! parts) draws them.
 //!
-//! `headline` is the first sentence, and each other file is a part of the page. A section
-//! without data adds nothing.
+//! Each file is a part of the page. A section without data adds nothing.
 
 mod causes;
 mod charts;
 mod first;
 mod header;
-mod headline;
 mod memory;
 mod regions;
-mod remedies;
 mod starts;
 
-use maud::html;
-use preheat_model::run::{Cause, IterationsBy, RunReport, RunView, StartReport};
+use maud::{Markup, html};
+use preheat_model::run::{Cause, IterationsBy, Remedy, RunReport, RunView, StartReport};
 
-use crate::html::PROGRAM_STYLE;
-use crate::html::figure::list;
-use crate::html::look;
+use crate::html::bands::in_order;
+use crate::html::figure::{key, list};
 use crate::html::markup::{code, command_line};
 use crate::html::moving::script;
 use crate::html::page::{Frame, Page, cards, fact, facts, machine, method};
-use crate::html::stack::in_order;
-use crate::run::words::counted;
-use crate::units::{bytes, tie};
+use crate::html::{PROGRAM_STYLE, cause_style};
+use crate::run::words::{counted, percent};
+use crate::units::{bytes, duration, tie};
 
 /// Style rules in addition to those of all pages.
 const STYLE: &str = include_str!("style.css");
@@ -49,13 +45,13 @@ pub fn run_html(report: &RunReport, view: &RunView) -> String {
     charts::imports(&mut page, view);
     charts::functions(&mut page, view);
     memory::add(&mut page, view);
-    remedies::add(&mut page);
+    add(&mut page);
     notes(&mut page);
     page.section("method", "How to read this", "", method(&METHOD));
     Frame {
         title: format!("preheat run: {}", command_line(&report.command)),
-        style: &format!("{PROGRAM_STYLE}{STYLE}{}", look::rules()),
-        header: html! { (look::patterns()) (header::top(report)) },
+        style: &format!("{PROGRAM_STYLE}{STYLE}{}", cause_style::rules()),
+        header: html! { (cause_style::patterns()) (header::top(report)) },
         body: html! { (page.finish()) (charts::data_block(view)) },
         script: &script(CHARTS),
         version: &report.preheat,
@@ -152,3 +148,74 @@ const METHOD: [(&str, &str); 7] = [
          continues, which may be before the device is done.",
     ),
 ];
+
+// The remedies, one card each, in the order of the report.
+
+/// Adds the section.
+fn add(page: &mut RunPage) {
+    let report = page.report;
+    if report.remedies.is_empty() {
+        return;
+    }
+    let total = report.time_to_first.estimate;
+    page.section(
+        "remedies",
+        "Remedies",
+        "Remedies that would remove part of the cold start, then those that shorten only later \
+         work, then those that would not help. Each saving is predicted separately: savings of \
+         remedies for the same cause do not add up.",
+        html! {
+            div class="cards" { @for remedy in &report.remedies { (card(remedy, total)) } }
+        },
+    );
+}
+
+fn card(remedy: &Remedy, total: f64) -> Markup {
+    let legend = key(remedy.causes.iter().map(|cause| cause_style::named(*cause)));
+    html! {
+        article class="card" {
+            h3 { (remedy.title) }
+            p class="saving" {
+                @for (at, saving) in savings(remedy, total).iter().enumerate() {
+                    @if at > 0 { br; }
+                    (saving)
+                }
+            }
+            p { (code(&tie(&remedy.what))) }
+            @if !remedy.assumption.is_empty() {
+                p class="assumption" { "Assumes: " (code(&tie(&remedy.assumption))) }
+            }
+            (legend)
+        }
+    }
+}
+
+/// The lines of a card about what a remedy saves.
+fn savings(remedy: &Remedy, total: f64) -> Vec<Markup> {
+    let saved = |number: &str, of: &str| {
+        html! {
+            b { "−" (tie(number)) }
+            @if !of.is_empty() { " " span class="of" { (of) } }
+        }
+    };
+    let mut lines = Vec::new();
+    if remedy.helps && remedy.saving.is_finite() && remedy.saving > 0.0 {
+        let of = match remedy.saving / total {
+            share if share.is_finite() => {
+                format!("{} of the time to first", tie(&percent(share)))
+            }
+            _ => String::new(),
+        };
+        lines.push(saved(&duration(remedy.saving), &of));
+    }
+    if let Some(later) = remedy.later.as_ref().filter(|_| remedy.helps) {
+        lines.push(saved(&duration(later.seconds), &format!("of {}", later.of)));
+    }
+    if !remedy.helps {
+        lines.push(html! { span class="of" { "would not help here" } });
+    }
+    if let Some(size) = remedy.saving_bytes {
+        lines.push(saved(&bytes(size), "on the device"));
+    }
+    lines
+}

@@ -5,10 +5,10 @@ use preheat_model::run::{CauseSeconds, MarkReport, RegionReport};
 use preheat_model::stats::Interval;
 
 use super::RunPage;
+use crate::html::bands::{Bar, bars, in_order, key};
 use crate::html::figure::Table;
 use crate::html::markup::cut;
 use crate::html::page::note;
-use crate::html::stack::{Bar, bars, in_order, key};
 use crate::run::words::{
     around_sentence, capitalized, first_start, time_span, timed_and_levels, unfinished_sentence,
 };

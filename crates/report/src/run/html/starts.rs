@@ -5,8 +5,8 @@ use maud::{Markup, html};
 use preheat_model::run::{Rung, StartReport};
 
 use super::{RunPage, parts};
+use crate::html::bands::{Bar, bars, in_order, key};
 use crate::html::figure::Table;
-use crate::html::stack::{Bar, bars, in_order, key};
 use crate::run::words::{counted, slowest_first, temperature, time_span};
 use crate::units::{ABSENT, bytes, duration};
 

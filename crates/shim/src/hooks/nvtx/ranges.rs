@@ -1,13 +1,15 @@
 //! Open ranges: those pushed on each thread, and those started, which another thread may
 //! end.
 
-use super::attributes::number;
-use crate::hooks::lock::Lock;
-use crate::recorder::{self, Open};
-use preheat_wire::Kind;
 use std::cell::UnsafeCell;
 use std::ffi::c_void;
 use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
+
+use preheat_wire::Kind;
+
+use super::number;
+use crate::hooks::handles::Lock;
+use crate::recorder::{self, Open};
 
 /// The maximum number of open ranges per thread, and of started ones. Further ones are not
 /// recorded.

@@ -10,20 +10,22 @@ mod portable;
 #[cfg(target_arch = "x86_64")]
 mod x86_64;
 
-#[cfg(not(target_arch = "x86_64"))]
-pub(crate) use portable::stub;
-#[cfg(target_arch = "x86_64")]
-pub(crate) use x86_64::stub;
-
-use super::lock::Lock;
-use super::quick::Quick;
-use super::table::{self, Entry, PLAIN};
-use crate::recorder;
-use preheat_wire::Kind;
 use std::cell::UnsafeCell;
 use std::ffi::c_void;
 use std::ptr::null_mut;
 use std::sync::atomic::{AtomicPtr, AtomicU16, AtomicU32, AtomicUsize, Ordering};
+
+use preheat_wire::Kind;
+
+use super::handles::Lock;
+use super::quick::Quick;
+use super::table::{self, Entry, PLAIN};
+use crate::recorder;
+
+#[cfg(not(target_arch = "x86_64"))]
+pub(crate) use portable::stub;
+#[cfg(target_arch = "x86_64")]
+pub(crate) use x86_64::stub;
 
 /// The maximum number of hooked functions; the driver has fewer than 600.
 pub(crate) const SLOTS: usize = 1024;

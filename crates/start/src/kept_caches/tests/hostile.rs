@@ -11,8 +11,8 @@ use super::*;
 
 /// A bundle of these files that is otherwise valid.
 fn bundle(scratch: &Scratch, files: &[(&str, &[u8])]) -> Vec<u8> {
-    let place = scratch.join("place");
-    let mut header = Header::new("now", place.to_str().expect("text"), &here());
+    let cache_dir = scratch.join("place");
+    let mut header = Header::new("now", cache_dir.to_str().expect("text"), &here());
     header.files = files.len() as u64;
     header.bytes = files.iter().map(|(_, bytes)| bytes.len() as u64).sum();
     let members: Vec<Member> = files
@@ -129,13 +129,13 @@ fn wrong_sizes_are_refused() {
     let endless = made.as_slice().chain(io::repeat(0));
     let why = refusal(&scratch, endless);
     assert!(why.contains("contains more"), "{why}");
-    let place = scratch.join("place");
-    let mut large = Header::new("now", place.to_str().expect("text"), &here());
+    let cache_dir = scratch.join("place");
+    let mut large = Header::new("now", cache_dir.to_str().expect("text"), &here());
     large.files = 1;
     let front = Header::front(&large.text(None).expect("a document"));
     let done = unpack(&mut front.as_slice(), None, &here(), &mut on);
     assert!(matches!(done, Err(BundleError::Failed(why)) if why.contains("are free")));
-    assert!(!place.exists());
+    assert!(!cache_dir.exists());
 }
 
 #[test]
@@ -171,7 +171,7 @@ fn changed_bytes_are_detected_or_do_not_matter() {
         ("cuda_cache_path/index", b"i"),
     ];
     let made = bundle(&scratch, &files);
-    let place = scratch.join("place");
+    let cache_dir = scratch.join("place");
     let mut next = numbers(5);
     let (mut refused, mut accepted) = (0, 0);
     for _ in 0..1000 {
@@ -188,9 +188,12 @@ fn changed_bytes_are_detected_or_do_not_matter() {
         match unpack(&mut bad.as_slice(), None, &here(), &mut on) {
             // Padding and unread fields do not matter.
             Ok(done) => {
-                assert_eq!((done.place.as_path(), done.files), (place.as_path(), 3));
+                assert_eq!(
+                    (done.cache_dir.as_path(), done.files),
+                    (cache_dir.as_path(), 3)
+                );
                 for (path, bytes) in files {
-                    assert_eq!(fs::read(place.join(path)).expect("it is there"), bytes);
+                    assert_eq!(fs::read(cache_dir.join(path)).expect("it is there"), bytes);
                 }
                 accepted += 1;
             }
@@ -202,10 +205,10 @@ fn changed_bytes_are_detected_or_do_not_matter() {
         }
         let left = scratch.files("");
         assert!(
-            left.iter().all(|(path, _)| path.starts_with(&place)),
+            left.iter().all(|(path, _)| path.starts_with(&cache_dir)),
             "{left:?}"
         );
-        let _ = fs::remove_dir_all(&place);
+        let _ = fs::remove_dir_all(&cache_dir);
     }
     assert!(
         refused > 300 && accepted > 10,

@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 
 use libc::{c_int, c_long, pid_t};
 
-use super::{memory, rules};
+use super::{breakpoints, rules};
 use crate::warm_parent::ledger::Question;
 
 /// A system call of a traced thread, as it begins.
@@ -97,7 +97,7 @@ impl Call {
         }
         match self.number {
             libc::SYS_openat => self.opens(first as c_int, second, third),
-            libc::SYS_openat2 => match memory::number(self.process, third) {
+            libc::SYS_openat2 => match breakpoints::number(self.process, third) {
                 Some(flags) => self.opens(first as c_int, second, flags),
                 None => Meaning::Nothing,
             },
@@ -171,7 +171,7 @@ impl Call {
                 Meaning::Acts("creates a semaphore that all starts would share".into())
             }
             libc::SYS_clone => clones(first),
-            libc::SYS_clone3 => match memory::number(self.process, first) {
+            libc::SYS_clone3 => match breakpoints::number(self.process, first) {
                 Some(flags) => clones(flags),
                 None => starts_process(),
             },
@@ -200,7 +200,7 @@ impl Call {
                 return Meaning::Acts("reads standard input".into());
             }
             libc::SYS_write | libc::SYS_pwrite64 | libc::SYS_writev => {
-                return match memory::descriptor(self.process, first as c_int) {
+                return match breakpoints::descriptor(self.process, first as c_int) {
                     Some(path) if !is_stream => Meaning::Writes(vec![path], "writes"),
                     _ => Meaning::Acts("prints".into()),
                 };
@@ -256,7 +256,7 @@ impl Call {
     }
 
     fn path(&self, directory: c_int, at: u64) -> Option<PathBuf> {
-        memory::path(self.process, directory, at)
+        breakpoints::path(self.process, directory, at)
     }
 
     fn asks(&self, directory: c_int, at: u64, question: Question) -> Meaning {
@@ -276,7 +276,7 @@ impl Call {
     }
 
     fn lists(&self, fd: u64) -> Meaning {
-        match memory::descriptor(self.process, fd as c_int) {
+        match breakpoints::descriptor(self.process, fd as c_int) {
             Some(path) => Meaning::Asks(vec![(path, Question::Listing)]),
             None => Meaning::Nothing,
         }
@@ -293,7 +293,7 @@ impl Call {
     }
 
     fn changes(&self, fd: u64) -> Meaning {
-        match memory::descriptor(self.process, fd as c_int) {
+        match breakpoints::descriptor(self.process, fd as c_int) {
             Some(path) if path.is_absolute() && path.exists() => {
                 Meaning::Writes(vec![path], "changes")
             }
@@ -318,7 +318,7 @@ impl Call {
         if !is_shared || protection as c_int & libc::PROT_WRITE == 0 {
             return Meaning::Nothing;
         }
-        match memory::descriptor(self.process, fd as c_int) {
+        match breakpoints::descriptor(self.process, fd as c_int) {
             Some(path) if rules::is_unnamed_semaphore(&path) => Meaning::Nothing,
             _ => shared_memory(),
         }
@@ -381,8 +381,8 @@ impl Call {
         }
         let program = self.path(libc::AT_FDCWD, first)?;
         let arguments = (1..MOST).map_while(|at| {
-            let text = memory::number(self.process, second + 8 * at).filter(|&at| at != 0)?;
-            memory::text(self.process, text).map(|text| rules::path(&text))
+            let text = breakpoints::number(self.process, second + 8 * at).filter(|&at| at != 0)?;
+            breakpoints::text(self.process, text).map(|text| rules::path(&text))
         });
         Some(std::iter::once(program).chain(arguments).collect())
     }
@@ -402,7 +402,7 @@ impl Call {
     /// Connecting to a missing local socket only asks for its presence; the C library does
     /// this to find a daemon.
     fn connects(&self, address: u64) -> Meaning {
-        let head = memory::bytes(self.process, address, 2);
+        let head = breakpoints::bytes(self.process, address, 2);
         if head == (libc::AF_UNIX as u16).to_ne_bytes()
             && let Some(path) = self.path(libc::AT_FDCWD, address + 2)
             && !path.exists()
@@ -415,7 +415,7 @@ impl Call {
     /// Libraries bind any port of the loopback interface to test for IPv6. Sockets that stay
     /// open are found later.
     fn binds(&self, address: u64) -> Meaning {
-        let bytes = memory::bytes(self.process, address, 24);
+        let bytes = breakpoints::bytes(self.process, address, 24);
         let family = bytes
             .get(..2)
             .map(|two| u16::from_ne_bytes([two[0], two[1]]));

@@ -1,7 +1,7 @@
 //! The activity of a process while its memory without a file grew.
 
 use super::super::super::examine::Examined;
-use super::super::super::iterations::Seen;
+use super::super::super::iterations::StartData;
 use super::super::super::path::Part;
 use super::super::super::trace::Process;
 use super::super::super::{Cause, HostUse, StackFrame, Stacks, items};
@@ -12,7 +12,7 @@ const NEAR: u64 = 10_000_000;
 
 /// A process on the path.
 pub(super) struct Growth<'a> {
-    start: &'a Seen<'a>,
+    start: &'a StartData<'a>,
     examined: &'a Examined,
     process: &'a Process,
     /// Its sampled stacks: when, and the node.
@@ -22,7 +22,7 @@ pub(super) struct Growth<'a> {
 impl<'a> Growth<'a> {
     /// The growth of the process whose thread runs the iterations.
     pub(super) fn new(
-        start: &'a Seen<'a>,
+        start: &'a StartData<'a>,
         examined: &'a Examined,
         process: &'a Process,
         thread: usize,
