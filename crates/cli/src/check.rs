@@ -10,6 +10,7 @@ use std::process::ExitCode;
 
 use anyhow::{Context, Result};
 use preheat_analyze::check::{Budget, check, draft};
+use preheat_model::Document;
 use preheat_model::check::{CheckReport, CheckSettings, Verdict};
 use preheat_model::run::RunReport;
 use preheat_report::{
@@ -19,8 +20,8 @@ use preheat_report::{
 
 use crate::args::{CheckArguments, LimitArguments, ResultArguments};
 use crate::exit::{self, Usage, complain};
-use crate::kept::{self, Saved};
 use crate::output::print;
+use crate::saved::{self, Saved};
 use crate::show::{Format, Targets};
 use crate::terminal;
 
@@ -50,15 +51,17 @@ pub fn run(arguments: &CheckArguments) -> Result<ExitCode> {
 /// The report of the run. A recording is analyzed again; a document is used unchanged.
 fn read(arguments: &CheckArguments) -> Result<RunReport> {
     let path = &arguments.recording;
-    match kept::read(path, arguments.iterations.as_deref())? {
-        Saved::Recording(recorded) => Ok(recorded.findings.report),
-        Saved::Run(report) => Ok(*report),
-        Saved::Lab(_) => Err(Usage(format!(
+    let why = match saved::read(path, arguments.iterations.as_deref())? {
+        Saved::Recording(recorded) => return Ok(recorded.findings.report),
+        Saved::Document(Document::Run(report)) => return Ok(*report),
+        Saved::Document(Document::Lab(_)) => Usage(format!(
             "{} is a lab result, but budgets are for programs; name a recording made by `preheat run`",
             path.display()
-        ))
-        .into()),
-    }
+        )),
+        Saved::Document(Document::Comparison(report)) => saved::is_comparison(path, &report),
+        Saved::Document(Document::Measurement(report)) => saved::is_measurement(path, &report),
+    };
+    Err(why.into())
 }
 
 /// The formats of a check.

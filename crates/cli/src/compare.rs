@@ -10,6 +10,7 @@ use std::process::ExitCode;
 use anyhow::Result;
 use preheat_analyze::compare::{RunInput, Settings, compare_labs, compare_runs};
 use preheat_analyze::run::Findings;
+use preheat_model::Document;
 use preheat_model::compare::{CompareKind, CompareReport};
 use preheat_model::lab::LabReport;
 use preheat_model::run::RunReport;
@@ -17,8 +18,8 @@ use preheat_report::compare_terminal;
 
 use crate::args::CompareArguments;
 use crate::exit::{INCONCLUSIVE, REGRESSED, Usage};
-use crate::kept::{self, Saved};
-use crate::show::{Document, Targets};
+use crate::saved::{self, Saved};
+use crate::show::{DocumentFormat, Targets};
 use crate::{shell_words, terminal};
 
 pub fn run(arguments: &CompareArguments) -> Result<ExitCode> {
@@ -52,7 +53,7 @@ fn is_saved(argument: &str) -> bool {
     let is_json = path
         .extension()
         .is_some_and(|extension| extension.eq_ignore_ascii_case("json"));
-    if argument == "-" || kept::is_recording(path) || (is_json && !argument.contains(' ')) {
+    if argument == "-" || saved::is_recording(path) || (is_json && !argument.contains(' ')) {
         return true;
     }
     // Peek only into regular files: a pipe can be read only once.
@@ -67,7 +68,10 @@ fn command(argument: &str, text: &str) -> Result<Vec<String>> {
     Ok(split.map_err(|why| Usage(format!("{argument} is not a valid command: {why}")))?)
 }
 
-fn compare_saved(arguments: &CompareArguments, targets: &Targets<Document>) -> Result<ExitCode> {
+fn compare_saved(
+    arguments: &CompareArguments,
+    targets: &Targets<DocumentFormat>,
+) -> Result<ExitCode> {
     if let Some(flag) = arguments.live.given() {
         return Err(Usage(format!(
             "{flag} applies only to commands, but {} and {} are saved results",
@@ -78,14 +82,14 @@ fn compare_saved(arguments: &CompareArguments, targets: &Targets<Document>) -> R
     if arguments.base == "-" && arguments.new == "-" {
         return Err(Usage("only one of the two can be standard input".into()).into());
     }
-    let read = |argument: &str| kept::read(Path::new(argument), arguments.iterations.as_deref());
-    let base = Side::of(&arguments.base, read(&arguments.base)?);
-    let new = Side::of(&arguments.new, read(&arguments.new)?);
-    match (base, new) {
-        (Err(base), Err(new)) => compare_lab_results(arguments, targets, [&base, &new]),
-        (Err(_), Ok(_)) => Err(mismatch("BASE", "NEW")),
-        (Ok(_), Err(_)) => Err(mismatch("NEW", "BASE")),
-        (Ok(base), Ok(new)) => {
+    let read = |argument: &str| Input::read(argument, arguments.iterations.as_deref());
+    match (read(&arguments.base)?, read(&arguments.new)?) {
+        (Input::Lab(base), Input::Lab(new)) => {
+            compare_lab_results(arguments, targets, [&base, &new])
+        }
+        (Input::Lab(_), Input::Run(_)) => Err(mismatch("BASE", "NEW")),
+        (Input::Run(_), Input::Lab(_)) => Err(mismatch("NEW", "BASE")),
+        (Input::Run(base), Input::Run(new)) => {
             let sides = [base, new];
             let report = compare_sides(arguments, &sides);
             show(targets, &report, &sides)?;
@@ -115,6 +119,33 @@ fn mismatch(lab: &str, run: &str) -> anyhow::Error {
     .into()
 }
 
+/// A saved result that can be compared with another of its type.
+enum Input {
+    Lab(Box<LabReport>),
+    Run(Side),
+}
+
+impl Input {
+    fn read(source: &str, iterations: Option<&str>) -> Result<Input> {
+        let path = Path::new(source);
+        let content = match saved::read(path, iterations)? {
+            Saved::Recording(recorded) => Content::Recording(Box::new(recorded.findings)),
+            Saved::Document(Document::Run(report)) => Content::Document(report),
+            Saved::Document(Document::Lab(report)) => return Ok(Input::Lab(report)),
+            Saved::Document(Document::Comparison(report)) => {
+                return Err(saved::is_comparison(path, &report).into());
+            }
+            Saved::Document(Document::Measurement(report)) => {
+                return Err(saved::is_measurement(path, &report).into());
+            }
+        };
+        Ok(Input::Run(Side {
+            source: source.to_owned(),
+            content,
+        }))
+    }
+}
+
 /// One side of a comparison of runs.
 struct Side {
     source: String,
@@ -128,19 +159,6 @@ enum Content {
 }
 
 impl Side {
-    /// Returns the side, or the report itself if it is a lab result.
-    fn of(source: &str, saved: Saved) -> Result<Side, Box<LabReport>> {
-        let content = match saved {
-            Saved::Recording(recorded) => Content::Recording(Box::new(recorded.findings)),
-            Saved::Run(report) => Content::Document(report),
-            Saved::Lab(report) => return Err(report),
-        };
-        Ok(Side {
-            source: source.to_owned(),
-            content,
-        })
-    }
-
     fn input(&self) -> RunInput<'_> {
         let (report, behind) = match &self.content {
             Content::Recording(findings) => (&findings.report, Some(&findings.behind)),
@@ -179,7 +197,7 @@ fn compare_sides(arguments: &CompareArguments, [base, new]: &[Side; 2]) -> Compa
 }
 
 fn show(
-    targets: &Targets<Document>,
+    targets: &Targets<DocumentFormat>,
     report: &CompareReport,
     [base, new]: &[Side; 2],
 ) -> Result<()> {
@@ -191,7 +209,7 @@ fn show(
 
 fn compare_lab_results(
     arguments: &CompareArguments,
-    targets: &Targets<Document>,
+    targets: &Targets<DocumentFormat>,
     [base, new]: [&LabReport; 2],
 ) -> Result<ExitCode> {
     let settings = settings(arguments, CompareKind::Lab);

@@ -4,14 +4,14 @@ use std::path::Path;
 use std::process::ExitCode;
 
 use anyhow::Result;
+use preheat_model::Document;
 use preheat_report::{compare_terminal, lab_terminal, run_terminal, tried_terminal};
 
 use crate::args::ReportArguments;
-
 use crate::exit::Usage;
-use crate::kept::{self, AnySaved, Saved};
 use crate::output;
 use crate::run::PAGE;
+use crate::saved::{self, Saved};
 use crate::show::{Targets, send};
 use crate::terminal;
 
@@ -30,11 +30,11 @@ pub fn run(arguments: &ReportArguments) -> Result<ExitCode> {
     if opened.as_deref() == Some(Path::new("-")) {
         return Err(Usage("--open opens a file: --html - writes to standard output".into()).into());
     }
-    let saved = kept::read_any(path, arguments.iterations.as_deref())?;
+    let saved = saved::read(path, arguments.iterations.as_deref())?;
     let flag = match &saved {
-        AnySaved::Result(Saved::Recording(_)) => None,
-        AnySaved::Result(Saved::Run(_)) => arguments.export.needs_recording(),
-        AnySaved::Result(Saved::Lab(_)) | AnySaved::Comparison(_) | AnySaved::Measurement(_) => {
+        Saved::Recording(_) => None,
+        Saved::Document(Document::Run(_)) => arguments.export.needs_recording(),
+        Saved::Document(Document::Lab(_) | Document::Comparison(_) | Document::Measurement(_)) => {
             arguments.export.needs_run()
         }
     };
@@ -47,29 +47,29 @@ pub fn run(arguments: &ReportArguments) -> Result<ExitCode> {
     }
     let terminal = terminal::of_stdout();
     match &saved {
-        AnySaved::Result(Saved::Recording(of)) => {
+        Saved::Recording(of) => {
             let targets = Targets::of_run(&show, &arguments.export)?;
             targets.write_run(&of.recording, &of.findings)?;
             let sent = send(&arguments.export, &of.recording, &of.findings)?;
             targets.print_or_name_files(|| run_terminal(&of.findings.report, &terminal))?;
             targets.print(&sent)?;
         }
-        AnySaved::Result(Saved::Run(report)) => {
+        Saved::Document(Document::Run(report)) => {
             let targets = Targets::of_run_document(&show, &arguments.export)?;
             targets.write_run_document(report)?;
             targets.print_or_name_files(|| run_terminal(report, &terminal))?;
         }
-        AnySaved::Result(Saved::Lab(report)) => {
+        Saved::Document(Document::Lab(report)) => {
             let targets = Targets::of_document(&show)?;
             targets.write_lab(report)?;
             targets.print_or_name_files(|| lab_terminal(report, &terminal))?;
         }
-        AnySaved::Comparison(report) => {
+        Saved::Document(Document::Comparison(report)) => {
             let targets = Targets::of_document(&show)?;
             targets.write_comparison(report, [None, None])?;
             targets.print_or_name_files(|| compare_terminal(report, &terminal))?;
         }
-        AnySaved::Measurement(report) => {
+        Saved::Document(Document::Measurement(report)) => {
             let targets = Targets::of_document(&show)?;
             targets.write_tried(report)?;
             targets.print_or_name_files(|| tried_terminal(report, &terminal))?;

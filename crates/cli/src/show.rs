@@ -83,16 +83,16 @@ pub trait Format: Copy {
 
 /// The formats of every result.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Document {
+pub enum DocumentFormat {
     Json,
     Html,
 }
 
-impl Format for Document {
+impl Format for DocumentFormat {
     fn flag(self) -> &'static str {
         match self {
-            Document::Json => "--json",
-            Document::Html => "--html",
+            DocumentFormat::Json => "--json",
+            DocumentFormat::Html => "--html",
         }
     }
 }
@@ -121,18 +121,18 @@ impl Format for RunFormat {
 
 /// The formats of the document of a run without its recording.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum RunDocument {
+pub enum RunDocumentFormat {
     Json,
     Html,
     Csv,
 }
 
-impl Format for RunDocument {
+impl Format for RunDocumentFormat {
     fn flag(self) -> &'static str {
         match self {
-            RunDocument::Json => "--json",
-            RunDocument::Html => "--html",
-            RunDocument::Csv => "--csv",
+            RunDocumentFormat::Json => "--json",
+            RunDocumentFormat::Html => "--html",
+            RunDocumentFormat::Csv => "--csv",
         }
     }
 }
@@ -171,16 +171,16 @@ impl Targets<RunFormat> {
     }
 }
 
-impl Targets<RunDocument> {
+impl Targets<RunDocumentFormat> {
     /// The destinations named by the flags of `report` for a document of a run.
     pub fn of_run_document(
         show: &ShowArguments,
         export: &ExportArguments,
-    ) -> Result<Targets<RunDocument>> {
+    ) -> Result<Targets<RunDocumentFormat>> {
         Targets::of(&[
-            (RunDocument::Json, show.json.as_deref()),
-            (RunDocument::Html, show.html.as_deref()),
-            (RunDocument::Csv, export.csv.as_deref()),
+            (RunDocumentFormat::Json, show.json.as_deref()),
+            (RunDocumentFormat::Html, show.html.as_deref()),
+            (RunDocumentFormat::Csv, export.csv.as_deref()),
         ])
     }
 
@@ -188,19 +188,19 @@ impl Targets<RunDocument> {
     /// files only.
     pub fn write_run_document(&self, report: &RunReport) -> Result<()> {
         self.write(|format| match format {
-            RunDocument::Json => run_json(report).into_bytes(),
-            RunDocument::Html => run_html(report, &RunView::default()).into_bytes(),
-            RunDocument::Csv => run_csv(report).into_bytes(),
+            RunDocumentFormat::Json => run_json(report).into_bytes(),
+            RunDocumentFormat::Html => run_html(report, &RunView::default()).into_bytes(),
+            RunDocumentFormat::Csv => run_csv(report).into_bytes(),
         })
     }
 }
 
-impl Targets<Document> {
+impl Targets<DocumentFormat> {
     /// The destinations named by `--json` and `--html`.
-    pub fn of_document(show: &ShowArguments) -> Result<Targets<Document>> {
+    pub fn of_document(show: &ShowArguments) -> Result<Targets<DocumentFormat>> {
         Targets::of(&[
-            (Document::Json, show.json.as_deref()),
-            (Document::Html, show.html.as_deref()),
+            (DocumentFormat::Json, show.json.as_deref()),
+            (DocumentFormat::Html, show.html.as_deref()),
         ])
     }
 
@@ -216,8 +216,8 @@ impl Targets<Document> {
     /// Writes a lab result to the files only.
     pub fn write_lab(&self, report: &LabReport) -> Result<()> {
         self.write(|format| match format {
-            Document::Json => lab_json(report).into_bytes(),
-            Document::Html => lab_html(report).into_bytes(),
+            DocumentFormat::Json => lab_json(report).into_bytes(),
+            DocumentFormat::Html => lab_html(report).into_bytes(),
         })
     }
 
@@ -228,16 +228,16 @@ impl Targets<Document> {
         [base, new]: [Option<&RunView>; 2],
     ) -> Result<()> {
         self.write(|format| match format {
-            Document::Json => compare_json(report).into_bytes(),
-            Document::Html => compare_html(report, base, new).into_bytes(),
+            DocumentFormat::Json => compare_json(report).into_bytes(),
+            DocumentFormat::Html => compare_html(report, base, new).into_bytes(),
         })
     }
 
     /// Writes a measurement of remedies to the files only.
     pub fn write_tried(&self, report: &TriedReport) -> Result<()> {
         self.write(|format| match format {
-            Document::Json => tried_json(report).into_bytes(),
-            Document::Html => tried_html(report).into_bytes(),
+            DocumentFormat::Json => tried_json(report).into_bytes(),
+            DocumentFormat::Html => tried_html(report).into_bytes(),
         })
     }
 }

@@ -126,7 +126,7 @@ fn recordings() {
     );
     check(
         &whole.replacen("\"iterations\": [", "\"iterations\": [-1.0,", 1),
-        "run.json: start 1: an iteration of -1 s is out of range",
+        "run.json is invalid: start 1: an iteration of -1 s is out of range",
     );
     let said = run(preheat().args(["check", "/no/such/recording", "--first", "1s"]));
     refused(&said, "cannot read /no/such/recording");

@@ -10,6 +10,7 @@
 //!   ([`lab::LabReport`]).
 //! - [`compare`], [`check`], [`tried`]: the documents about comparisons, budgets and measured
 //!   remedies.
+//! - [`Document`]: any of them, as `report`, `compare` and `check` read them.
 //! - [`doctor`]: the document about a machine ([`doctor::DoctorReport`]).
 //! - [`classify`]: iteration times of other tools ([`classify::Times`]) and their classes.
 //! - [`stats`]: estimates, classes, and the random numbers that all crates share.
@@ -21,6 +22,7 @@ pub mod check;
 pub mod classify;
 pub mod compare;
 pub mod doctor;
+mod document;
 pub mod lab;
 mod quantity;
 mod remedy;
@@ -32,6 +34,7 @@ pub mod units;
 
 use serde::{Deserialize, Serialize};
 
+pub use document::{Document, DocumentError};
 pub use quantity::Quantity;
 pub use remedy::RemedyId;
 

@@ -19,7 +19,7 @@ use preheat_times::{Settings, read};
 use crate::args::ClassifyArguments;
 use crate::exit::{USAGE, Usage, complain};
 use crate::progress::{Bar, Progress};
-use crate::show::{Document, Targets};
+use crate::show::{DocumentFormat, Targets};
 use crate::terminal;
 
 /// The maximum number of unreadable files to report individually.
@@ -32,8 +32,8 @@ pub fn run(arguments: &ClassifyArguments) -> Result<ExitCode> {
     let (report, sketches) = gather(arguments, &inputs);
     if !report.benchmarks.is_empty() || !report.unread.is_empty() {
         let written = targets.write(|format| match format {
-            Document::Json => classify_json(&report).into_bytes(),
-            Document::Html => classify_html(&report, &sketches).into_bytes(),
+            DocumentFormat::Json => classify_json(&report).into_bytes(),
+            DocumentFormat::Html => classify_html(&report, &sketches).into_bytes(),
         });
         let printed = match report.benchmarks.len() {
             0 => Ok(()),

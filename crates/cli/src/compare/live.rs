@@ -22,7 +22,7 @@ use crate::args::CompareArguments;
 use crate::exit::{FAILED, INTERRUPTED, Usage, complain, failure};
 use crate::progress::{Bar, Progress};
 use crate::run::PAGE;
-use crate::show::{Document, Targets};
+use crate::show::{DocumentFormat, Targets};
 use crate::{output, recorded};
 
 /// The default number of starts per command.
@@ -37,7 +37,7 @@ const COMPARISON: &str = "compare.html";
 pub fn run(
     arguments: &CompareArguments,
     commands: [Vec<String>; 2],
-    targets: &Targets<Document>,
+    targets: &Targets<DocumentFormat>,
 ) -> Result<ExitCode> {
     if arguments.live.all_output && targets.use_stdout() {
         return Err(Usage(
@@ -71,7 +71,7 @@ pub fn run(
 /// Compares the recordings and chooses the exit code.
 fn finish(
     arguments: &CompareArguments,
-    targets: &Targets<Document>,
+    targets: &Targets<DocumentFormat>,
     output: &Path,
     directories: &[PathBuf; 2],
     manifests: &[Manifest],

@@ -22,10 +22,10 @@ use preheat_start::{Imports, Known, Observations, Reason, Remedies, Remedy};
 
 use crate::args::StartArguments;
 use crate::exit::{FAILED, INTERRUPTED, Usage, complain, failure};
-use crate::kept::MEASUREMENT;
 use crate::progress::{Bar, Progress};
 use crate::run::{PAGE, directory_line, name};
-use crate::show::{Document, Targets};
+use crate::saved::MEASUREMENT;
+use crate::show::{DocumentFormat, Targets};
 use crate::terminal;
 use crate::{output, recorded};
 
@@ -48,8 +48,8 @@ pub fn run(arguments: &StartArguments) -> Result<ExitCode> {
         return Err(Usage("--measure --only none would measure nothing".into()).into());
     }
     let targets = Targets::of(&[
-        (Document::Json, arguments.measuring.json.as_deref()),
-        (Document::Html, arguments.measuring.html.as_deref()),
+        (DocumentFormat::Json, arguments.measuring.json.as_deref()),
+        (DocumentFormat::Html, arguments.measuring.html.as_deref()),
     ])?;
     let known = match Known::of(&arguments.command) {
         Ok(known) => known,
