@@ -4,8 +4,8 @@ use preheat_analyze::check::{Budget, DraftError, check, draft, measured};
 use preheat_model::Machine;
 use preheat_model::check::{CheckReport, CheckSettings, Line, LineKind, Verdict};
 use preheat_model::run::{
-    Cause, CauseSeconds, IterationUnit, IterationsBy, MemoryReport, RUN_SCHEMA, RunReport,
-    RunSettings, StartReport, Temperature,
+    Cause, CauseSeconds, IterationRule, IterationUnit, IterationsBy, MemoryReport, RUN_SCHEMA,
+    RunReport, RunSettings, StartReport, Temperature,
 };
 use preheat_model::stats::{Interval, Rng};
 
@@ -53,7 +53,7 @@ fn run(starts: Vec<StartReport>) -> RunReport {
             memory: 1,
         },
         settings: RunSettings {
-            iterations: "auto".to_owned(),
+            iterations: IterationRule::Auto,
             starts: starts.len(),
             seed: 1,
             limit: 1,

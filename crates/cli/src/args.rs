@@ -22,7 +22,7 @@ use clap::{Args, CommandFactory, FromArgMatches, Parser, Subcommand, ValueHint};
 use clap_complete::Shell;
 use preheat_lab::{DeviceChoice, FrameworkChoice};
 use preheat_model::lab::ExperimentId;
-use preheat_model::run::Temperature;
+use preheat_model::run::{IterationRule, Temperature};
 
 use crate::show::{ExportArguments, ShowArguments};
 use crate::terminal;
@@ -228,8 +228,8 @@ pub struct RunArguments {
     pub temperature: Vec<Temperature>,
 
     /// How iterations are detected: auto, nvtx[:NAME], python, call:MODULE:FUNCTION, kernels, timers or lines:[BEGIN=>]END
-    #[arg(long, value_name = "HOW", default_value = "auto", value_parser = iterations)]
-    pub iterations: String,
+    #[arg(long, value_name = "HOW", default_value = "auto")]
+    pub iterations: IterationRule,
 
     /// The directory for the recording [default: preheat-PROGRAM, or the first free preheat-PROGRAM-N]
     #[arg(long, short, value_name = "DIRECTORY")]
@@ -286,8 +286,8 @@ pub struct ReportArguments {
     pub file: PathBuf,
 
     /// Detect the recording's iterations differently than when it was made (see `preheat run --help`)
-    #[arg(long, value_name = "HOW", value_parser = iterations)]
-    pub iterations: Option<String>,
+    #[arg(long, value_name = "HOW")]
+    pub iterations: Option<IterationRule>,
 
     #[command(flatten)]
     pub show: ShowArguments,
@@ -334,29 +334,6 @@ pub struct GenerateArguments {
     /// The directory to write to, created if missing
     #[arg(value_name = "DIRECTORY")]
     pub directory: PathBuf,
-}
-
-fn iterations(how: &str) -> anyhow::Result<String> {
-    match how.split_once(':') {
-        None if ["auto", "nvtx", "python", "kernels", "timers"].contains(&how) => {
-            Ok(how.to_owned())
-        }
-        Some(("nvtx", name)) if !name.is_empty() => Ok(how.to_owned()),
-        Some(("call", function)) if is_function(function) => Ok(how.to_owned()),
-        // The matcher validates the regular expression.
-        Some(("lines", regex)) if !regex.is_empty() => Ok(how.to_owned()),
-        _ => anyhow::bail!(
-            "expected one of auto, nvtx, nvtx:NAME, python, call:MODULE:FUNCTION, kernels, timers, \
-             lines:REGEX, lines:BEGIN=>END"
-        ),
-    }
-}
-
-/// Matches `package.module:function` and `module:Class.method`.
-fn is_function(text: &str) -> bool {
-    let is_path = |path: &str| path.split('.').all(|part| !part.is_empty());
-    let parts: Vec<&str> = text.split(':').collect();
-    matches!(parts[..], [module, function] if is_path(module) && is_path(function))
 }
 
 pub(crate) fn seconds(text: &str) -> anyhow::Result<Duration> {

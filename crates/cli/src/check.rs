@@ -51,7 +51,7 @@ pub fn run(arguments: &CheckArguments) -> Result<ExitCode> {
 /// The report of the run. A recording is analyzed again; a document is used unchanged.
 fn read(arguments: &CheckArguments) -> Result<RunReport> {
     let path = &arguments.recording;
-    let why = match saved::read(path, arguments.iterations.as_deref())? {
+    let why = match saved::read(path, arguments.iterations.as_ref())? {
         Saved::Recording(recorded) => return Ok(recorded.findings.report),
         Saved::Document(Document::Run(report)) => return Ok(*report),
         Saved::Document(Document::Lab(_)) => Usage(format!(

@@ -13,7 +13,7 @@ use preheat_analyze::run::Findings;
 use preheat_model::Document;
 use preheat_model::compare::{CompareKind, CompareReport};
 use preheat_model::lab::LabReport;
-use preheat_model::run::RunReport;
+use preheat_model::run::{IterationRule, RunReport};
 use preheat_report::compare_terminal;
 
 use crate::args::CompareArguments;
@@ -82,7 +82,7 @@ fn compare_saved(
     if arguments.base == "-" && arguments.new == "-" {
         return Err(Usage("only one of the two can be standard input".into()).into());
     }
-    let read = |argument: &str| Input::read(argument, arguments.iterations.as_deref());
+    let read = |argument: &str| Input::read(argument, arguments.iterations.as_ref());
     match (read(&arguments.base)?, read(&arguments.new)?) {
         (Input::Lab(base), Input::Lab(new)) => {
             compare_lab_results(arguments, targets, [&base, &new])
@@ -126,7 +126,7 @@ enum Input {
 }
 
 impl Input {
-    fn read(source: &str, iterations: Option<&str>) -> Result<Input> {
+    fn read(source: &str, iterations: Option<&IterationRule>) -> Result<Input> {
         let path = Path::new(source);
         let content = match saved::read(path, iterations)? {
             Saved::Recording(recorded) => Content::Recording(Box::new(recorded.findings)),

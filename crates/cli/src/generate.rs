@@ -9,6 +9,7 @@ use anyhow::{Context, Result};
 use clap::CommandFactory;
 use clap::builder::PossibleValuesParser;
 use clap_complete::Shell;
+use preheat_model::run::IterationRule;
 
 use crate::args::{Arguments, CompletionsArguments, GenerateArguments, WIDEST, wrap};
 use crate::output::print;
@@ -97,8 +98,8 @@ fn completed() -> clap::Command {
     let shown = |sub: &&clap::Command| !sub.is_hide_set();
     let subcommands = of.get_subcommands().filter(shown).map(|sub| {
         sub.clone().mut_args(|arg| {
-            let values: Vec<&str> = match arg.get_id().as_str() {
-                "iterations" => vec!["auto", "nvtx", "python", "kernels", "timers"],
+            let values = match arg.get_id().as_str() {
+                "iterations" => IterationRule::SIMPLE.map(|(name, _)| name),
                 _ => return arg,
             };
             arg.value_parser(PossibleValuesParser::new(values))

@@ -30,7 +30,7 @@ pub fn run(arguments: &ReportArguments) -> Result<ExitCode> {
     if opened.as_deref() == Some(Path::new("-")) {
         return Err(Usage("--open opens a file: --html - writes to standard output".into()).into());
     }
-    let saved = saved::read(path, arguments.iterations.as_deref())?;
+    let saved = saved::read(path, arguments.iterations.as_ref())?;
     let flag = match &saved {
         Saved::Recording(_) => None,
         Saved::Document(Document::Run(_)) => arguments.export.needs_recording(),

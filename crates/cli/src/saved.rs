@@ -10,7 +10,7 @@ use preheat_analyze::run::{self, Findings};
 use preheat_model::Document;
 use preheat_model::compare::CompareReport;
 use preheat_model::lab::{LabReport, Measured};
-use preheat_model::run::Recording;
+use preheat_model::run::{IterationRule, Recording};
 use preheat_model::tried::TriedReport;
 
 use crate::exit::Usage;
@@ -63,7 +63,7 @@ pub fn is_measurement(path: &Path, report: &TriedReport) -> Usage {
 
 /// Reads a result (`-` is standard input). `iterations` overrides how the iterations of a
 /// recording are detected.
-pub fn read(path: &Path, iterations: Option<&str>) -> Result<Saved> {
+pub fn read(path: &Path, iterations: Option<&IterationRule>) -> Result<Saved> {
     let measurement = path.join(MEASUREMENT);
     if iterations.is_none() && measurement.is_file() {
         return read_document(&measurement);
@@ -82,17 +82,18 @@ pub fn read(path: &Path, iterations: Option<&str>) -> Result<Saved> {
     read_document(path)
 }
 
-fn read_recording(path: &Path, iterations: Option<&str>) -> Result<AnalyzedRecording> {
+fn read_recording(path: &Path, iterations: Option<&IterationRule>) -> Result<AnalyzedRecording> {
     let mut recording = preheat_trace::read(path).map_err(|why| Usage(why.to_string()))?;
     if let Some(how) = iterations {
-        if how.starts_with("lines:") && how != recording.manifest.settings.iterations {
+        let is_lines = matches!(how, IterationRule::Lines(_));
+        if is_lines && *how != recording.manifest.settings.iterations {
             return Err(Usage(
                 "lines are matched while the program runs: record again with this --iterations"
                     .into(),
             )
             .into());
         }
-        how.clone_into(&mut recording.manifest.settings.iterations);
+        recording.manifest.settings.iterations = how.clone();
     }
     let findings = run::analyze(&recording);
     Ok(AnalyzedRecording {

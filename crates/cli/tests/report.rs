@@ -112,7 +112,7 @@ fn the_document_of_a_run_is_shown_unchanged() {
     fs::write(&again, broken).unwrap();
     let said = run(preheat().arg("report").arg(&again));
     assert_eq!(said.code, Some(2));
-    assert!(said.err.contains("json: start "), "{}", said.err);
+    assert!(said.err.contains("json is invalid: start "), "{}", said.err);
 }
 
 #[test]

@@ -7,7 +7,7 @@ use std::time::Duration;
 use crate::LaunchError;
 use crate::lines::Pattern;
 use preheat_model::Machine;
-use preheat_model::run::Temperature;
+use preheat_model::run::{IterationRule, Temperature};
 
 /// The number of starts at each temperature, unless given.
 pub const DEFAULT_STARTS: usize = 5;
@@ -33,10 +33,8 @@ pub struct Request<'a> {
     pub budget: Option<Duration>,
     /// The temperatures of the starts; empty for only [`Temperature::Process`].
     pub temperatures: Vec<Temperature>,
-    /// The detection of iterations: `auto`, `nvtx[:NAME]`, `python`, `kernels` or
-    /// `lines:REGEX`. With the last, the command's output goes through preheat. It is also
-    /// passed to the recorder.
-    pub iterations: String,
+    /// How iterations are found. The manifest keeps this setting.
+    pub iterations: IterationRule,
     /// The maximum size of a process file in bytes.
     pub limit: u64,
     /// Wait for the device at the end of each iteration that Python marks.
@@ -84,7 +82,7 @@ impl<'a> Request<'a> {
             starts: None,
             budget: None,
             temperatures: vec![Temperature::Process],
-            iterations: "auto".to_owned(),
+            iterations: IterationRule::Auto,
             limit: DEFAULT_LIMIT,
             synchronize: false,
             seed: 1,
@@ -100,10 +98,10 @@ impl<'a> Request<'a> {
 impl Request<'_> {
     /// The regular expressions for lines of output, if any.
     pub(crate) fn pattern(&self) -> Result<Option<Pattern>, LaunchError> {
-        let Some(pattern) = self.iterations.strip_prefix("lines:") else {
+        let IterationRule::Lines(rule) = &self.iterations else {
             return Ok(None);
         };
-        Pattern::parse(pattern).map(Some).map_err(|(part, why)| {
+        Pattern::new(rule).map(Some).map_err(|(part, why)| {
             LaunchError::Usage(format!(
                 "`{part}` is not a regular expression ({why}); use one that matches a line of output, as in lines:'^step'"
             ))
@@ -113,8 +111,13 @@ impl Request<'_> {
     /// Returns whether the recorder hooks Python frameworks: not if the user defines
     /// iterations differently. If lines end them, the steps show where the first one begins.
     pub(crate) fn hooks_frameworks(&self) -> bool {
-        let how = self.iterations.as_str();
-        ["auto", "python", "timers"].contains(&how) || how.starts_with("lines:")
+        match self.iterations {
+            IterationRule::Auto
+            | IterationRule::Python
+            | IterationRule::Timers
+            | IterationRule::Lines(_) => true,
+            IterationRule::Nvtx(_) | IterationRule::Call(_) | IterationRule::Kernels => false,
+        }
     }
 
     /// The time limit for all starts together, if any.

@@ -272,7 +272,7 @@ impl<'a> Series<'a> {
                 directory,
                 limit: self.request.limit,
                 synchronize: self.request.synchronize,
-                iterations: &self.request.iterations,
+                iterations: &self.request.iterations.to_string(),
                 python_iterations: self.request.hooks_frameworks(),
                 unbuffered: piped,
             };

@@ -10,7 +10,7 @@ use super::iterations::together;
 use super::summary::Group;
 use super::timers::{Regions, listed, unpaired};
 use super::trace::Process;
-use super::{IterationsBy, Recording};
+use super::{IterationRule, IterationsBy, Recording};
 use crate::units;
 
 /// Fewer starts give no interval.
@@ -50,10 +50,12 @@ pub(super) fn notes(
     failed(recording, examined, &mut notes);
     busy_machine(examined, &mut notes);
     if by == IterationsBy::None {
-        notes.add(match manifest.settings.iterations.as_str() {
-            "auto" => "No repetition was found, so the time to first extends to the end of the \
+        notes.add(match &manifest.settings.iterations {
+            IterationRule::Auto => {
+                "No repetition was found, so the time to first extends to the end of the \
                        program; use --iterations to define an iteration."
-                .to_owned(),
+                    .to_owned()
+            }
             rule => format!(
                 "No iterations were found with --iterations {rule}, so the time to first extends \
                  to the end of the program."

@@ -45,7 +45,7 @@ pub fn recording(iterations: &str, starts: Vec<StartTrace>) -> Recording {
                 memory: 1 << 34,
             },
             settings: RunSettings {
-                iterations: iterations.to_owned(),
+                iterations: iterations.parse().expect("a rule"),
                 starts: starts.len(),
                 seed: 7,
                 limit: 1 << 28,

@@ -4,8 +4,8 @@
 
 use preheat_model::Machine;
 use preheat_model::run::{
-    Cause, CauseSeconds, IterationUnit, IterationsBy, MemoryReport, RUN_SCHEMA, RunReport,
-    RunSettings, StartReport, Temperature,
+    Cause, CauseSeconds, IterationRule, IterationUnit, IterationsBy, MemoryReport, RUN_SCHEMA,
+    RunReport, RunSettings, StartReport, Temperature,
 };
 use preheat_model::stats::{Interval, Rng};
 
@@ -73,7 +73,7 @@ pub fn run(truth: &Truth, rng: &mut Rng) -> RunReport {
             memory: 1 << 37,
         },
         settings: RunSettings {
-            iterations: "auto".to_owned(),
+            iterations: IterationRule::Auto,
             starts: truth.starts,
             seed: 1,
             limit: 1 << 28,

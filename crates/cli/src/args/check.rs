@@ -6,6 +6,7 @@ use clap::Args;
 use preheat_analyze::check::{Limit, headroom, limit};
 use preheat_model::Quantity;
 use preheat_model::check::Limited;
+use preheat_model::run::IterationRule;
 
 use super::TEMPLATE;
 
@@ -54,8 +55,8 @@ pub struct CheckArguments {
     pub force: bool,
 
     /// Detect the recording's iterations differently than when it was made (see `preheat run --help`)
-    #[arg(long, value_name = "HOW", value_parser = super::iterations)]
-    pub iterations: Option<String>,
+    #[arg(long, value_name = "HOW")]
+    pub iterations: Option<IterationRule>,
 
     /// Ignore limits on quantities that were not measured
     #[arg(long)]

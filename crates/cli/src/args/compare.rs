@@ -9,9 +9,9 @@ use preheat_analyze::compare::DEFAULT_GATE;
 use preheat_model::Quantity;
 use preheat_model::check::{InvalidValue, Unit};
 use preheat_model::compare::Compared;
-use preheat_model::run::Temperature;
+use preheat_model::run::{IterationRule, Temperature};
 
-use super::{TEMPLATE, iterations, seconds, values};
+use super::{TEMPLATE, seconds, values};
 use crate::show::ShowArguments;
 
 #[derive(Debug, Args)]
@@ -61,8 +61,8 @@ pub struct CompareArguments {
     pub fail_on_inconclusive: bool,
 
     /// Detect iterations in commands and recordings this way (see `preheat run --help`) [default: auto, or as recorded]
-    #[arg(long, value_name = "HOW", value_parser = iterations)]
-    pub iterations: Option<String>,
+    #[arg(long, value_name = "HOW")]
+    pub iterations: Option<IterationRule>,
 
     #[command(flatten)]
     pub show: ShowArguments,

@@ -5,9 +5,10 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 use clap::{Args, ValueHint};
+use preheat_model::run::IterationRule;
 use preheat_start::{Form, Remedies, Remedy, Standby, form, with_needed};
 
-use super::{TEMPLATE, iterations, seconds, values};
+use super::{TEMPLATE, seconds, values};
 
 #[derive(Debug, Args)]
 #[command(
@@ -141,8 +142,8 @@ pub struct MeasuringArguments {
     pub budget: Option<Duration>,
 
     /// With --measure: how iterations are detected (see `preheat run --help`) [default: auto]
-    #[arg(long, value_name = "HOW", value_parser = iterations)]
-    pub iterations: Option<String>,
+    #[arg(long, value_name = "HOW")]
+    pub iterations: Option<IterationRule>,
 
     /// With --measure: write the result as JSON; - for standard output
     #[arg(long, value_name = "FILE")]

@@ -171,7 +171,6 @@ fn not_started(
 
 fn request<'a>(arguments: &CompareArguments, command: Vec<String>, output: &Path) -> Request<'a> {
     let live = &arguments.live;
-    let iterations = arguments.iterations.as_deref().unwrap_or("auto");
     let command = command.into_iter().map(Into::into).collect();
     Request {
         starts: Some(live.starts.unwrap_or(STARTS)),
@@ -179,7 +178,7 @@ fn request<'a>(arguments: &CompareArguments, command: Vec<String>, output: &Path
             .budget
             .or_else(|| live.starts.is_none().then_some(BUDGET)),
         temperatures: vec![live.temperature.unwrap_or(Temperature::Process)],
-        iterations: iterations.to_owned(),
+        iterations: arguments.iterations.clone().unwrap_or_default(),
         limit: live
             .limit
             .map_or(DEFAULT_LIMIT, |mebibytes| mebibytes << 20),

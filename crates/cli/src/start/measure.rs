@@ -284,12 +284,11 @@ fn not_started(why: &LaunchError) -> ExitCode {
 
 fn request<'a>(arguments: &StartArguments, output: &Path) -> Request<'a> {
     let measuring = &arguments.measuring;
-    let iterations = measuring.iterations.as_deref().unwrap_or("auto");
     let command = arguments.command.clone();
     Request {
         starts: Some(measuring.starts.unwrap_or(STARTS)),
         budget: measuring.budget,
-        iterations: iterations.to_owned(),
+        iterations: measuring.iterations.clone().unwrap_or_default(),
         ..Request::new(command, output.to_path_buf(), &preheat_trace::files)
     }
 }

@@ -1,6 +1,6 @@
 //! Splits bytes into lines as they arrive, and matches them with regular expressions.
 
-use preheat_model::run::line_patterns;
+use preheat_model::run::LineRule;
 use regex_lite::Regex;
 
 /// The maximum length that is kept of a line.
@@ -74,14 +74,13 @@ pub(crate) struct Pattern {
 }
 
 impl Pattern {
-    /// Parses `END` or `BEGIN=>END`. The error has the part that is not an expression, and
-    /// the reason.
-    pub(crate) fn parse(text: &str) -> Result<Pattern, (String, regex_lite::Error)> {
-        let (begin, end) = line_patterns(text);
+    /// Compiles the expressions. The error has the part that is not an expression, and the
+    /// reason.
+    pub(crate) fn new(rule: &LineRule) -> Result<Pattern, (String, regex_lite::Error)> {
         let regex = |text: &str| Regex::new(text).map_err(|why| (text.to_owned(), why));
         Ok(Pattern {
-            begin: begin.map(regex).transpose()?,
-            end: regex(end)?,
+            begin: rule.begin.as_deref().map(regex).transpose()?,
+            end: regex(&rule.end)?,
         })
     }
 }
@@ -91,7 +90,7 @@ mod tests {
     use super::*;
 
     fn matcher(pattern: &str) -> Matcher {
-        Matcher::new(Pattern::parse(pattern).expect("an expression"))
+        Matcher::new(Pattern::new(&LineRule::parse(pattern)).expect("an expression"))
     }
 
     #[test]

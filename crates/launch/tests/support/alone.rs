@@ -9,7 +9,7 @@ use std::path::{Path, PathBuf};
 use std::process::exit;
 
 use preheat_launch::{Request, record};
-use preheat_model::run::Temperature;
+use preheat_model::run::{IterationRule, LineRule, Temperature};
 
 fn main() {
     let mut arguments = std::env::args_os().skip(1);
@@ -31,9 +31,9 @@ fn main() {
             .iter()
             .map(|name| temperature(name))
             .collect(),
-        iterations: all("lines")
-            .first()
-            .map_or("auto".to_owned(), |regex| format!("lines:{regex}")),
+        iterations: all("lines").first().map_or(IterationRule::Auto, |regex| {
+            IterationRule::Lines(LineRule::parse(regex))
+        }),
         output_of_all: words.contains(&"all-output"),
         ..Request::new(arguments.collect(), output, &files_of)
     };

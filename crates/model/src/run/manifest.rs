@@ -3,7 +3,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::Timers;
+use super::{IterationRule, Timers};
 use crate::Machine;
 
 /// The schema written by this version.
@@ -50,9 +50,8 @@ pub struct Manifest {
 /// The settings of a run.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct RunSettings {
-    /// The iteration setting: `auto`, `nvtx`, `nvtx:NAME`, `python`, `kernels`, `timers` or
-    /// `lines:REGEX`.
-    pub iterations: String,
+    /// How iterations are found.
+    pub iterations: IterationRule,
     /// Requested starts per temperature.
     pub starts: usize,
     /// The seed for the order of starts and for resampling.
@@ -145,29 +144,5 @@ impl Temperature {
             Temperature::Caches => "caches",
             Temperature::Bytecode => "bytecode",
         }
-    }
-}
-
-/// The separator of two expressions.
-const TO: &str = "=>";
-
-/// The expressions of `lines:END` or `lines:BEGIN=>END`, without the prefix: for lines that
-/// begin iterations, if given, and for lines that end them.
-pub fn line_patterns(text: &str) -> (Option<&str>, &str) {
-    match text.split_once(TO) {
-        Some((begin, end)) if !begin.is_empty() && !end.is_empty() => (Some(begin), end),
-        _ => (None, text),
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn lines_may_begin_and_end_iterations() {
-        assert_eq!(line_patterns("^a=>^b"), (Some("^a"), "^b"));
-        assert_eq!(line_patterns("^b"), (None, "^b"));
-        assert_eq!(line_patterns("=>"), (None, "=>"));
     }
 }

@@ -10,6 +10,7 @@ mod item;
 mod manifest;
 mod mapped;
 mod report;
+mod rule;
 mod stacks;
 mod timers;
 pub mod trace;
@@ -19,7 +20,6 @@ pub use cause::Cause;
 pub use item::{AllItems, Compiler, Importer, Item, Module, Origin};
 pub use manifest::{
     Evicted, Manifest, RECORDING_SCHEMA, RunSettings, StartInfo, Temperature, UnknownTemperature,
-    line_patterns,
 };
 pub use mapped::{MAPPED_FILE, MAPPED_SCHEMA, Mapped, MappedBytes, MappedName, MappedSample};
 pub use report::{
@@ -28,6 +28,7 @@ pub use report::{
     Later, MarkReport, MemoryReport, RUN_SCHEMA, RUN_SCHEMAS, RegionReport, Remedy, RemedyGroup,
     RepeatReport, RunReport, Rung, StartReport, ThreadReport, Unfinished,
 };
+pub use rule::{IterationRule, LineRule, UnknownIterationRule};
 pub use stacks::{STACKS_FILE, STACKS_SCHEMA, StackFrame, StackSample, Stacks};
 pub use timers::{Address, Body, SourceLine, TimedFile, Timers};
 pub use trace::Recording;

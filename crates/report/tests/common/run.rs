@@ -7,9 +7,9 @@ pub mod recording;
 use preheat_model::Machine;
 use preheat_model::run::trace::Clock;
 use preheat_model::run::{
-    Cause, CauseReport, CauseSeconds, DeviceBytes, Evicted, Importer, IterationUnit, IterationsBy,
-    MemoryReport, Origin, RUN_SCHEMA, RegionReport, RunReport, RunSettings, Rung, StartReport,
-    Temperature, Unfinished,
+    Cause, CauseReport, CauseSeconds, DeviceBytes, Evicted, Importer, IterationRule, IterationUnit,
+    IterationsBy, MemoryReport, Origin, RUN_SCHEMA, RegionReport, RunReport, RunSettings, Rung,
+    StartReport, Temperature, Unfinished,
 };
 use preheat_model::stats::{Class, Consistency, Interval};
 
@@ -325,7 +325,7 @@ pub fn broken() -> RunReport {
 
 fn settings() -> RunSettings {
     RunSettings {
-        iterations: "auto".to_owned(),
+        iterations: IterationRule::Auto,
         starts: 5,
         seed: 1,
         limit: 256 * MIB,

@@ -6,7 +6,9 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 use preheat_model::Machine;
-use preheat_model::run::{Manifest, RECORDING_SCHEMA, RunSettings, StartInfo, Temperature};
+use preheat_model::run::{
+    IterationRule, Manifest, RECORDING_SCHEMA, RunSettings, StartInfo, Temperature,
+};
 
 pub mod writer;
 
@@ -52,7 +54,7 @@ pub fn manifest(starts: Vec<StartInfo>) -> Manifest {
             memory: 8 << 30,
         },
         settings: RunSettings {
-            iterations: "auto".to_owned(),
+            iterations: IterationRule::Auto,
             starts: starts.len(),
             seed: 1,
             limit: 256 << 20,

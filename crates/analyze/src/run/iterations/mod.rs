@@ -19,7 +19,7 @@ mod xla;
 use super::facts::Facts;
 use super::timers::{Key, Regions, listed};
 use super::trace::{Iteration, StartTrace};
-use super::{FirstBegin, IterationUnit, IterationsBy, line_patterns};
+use super::{FirstBegin, IterationRule, IterationUnit, IterationsBy, LineRule};
 
 pub(super) use lines::{busiest, together};
 
@@ -197,23 +197,27 @@ const AUTO: [Attempt; 15] = [
 ];
 
 /// Decides on a rule according to the setting, and applies it to all starts.
-pub(super) fn decide(setting: &str, starts: &[StartData]) -> Decision {
-    let attempts: &[Attempt] = match setting.split(':').next() {
-        Some("nvtx") => &[(IterationsBy::Nvtx, 1, Accepted::Any)],
-        Some("python") => &[
+pub(super) fn decide(setting: &IterationRule, starts: &[StartData]) -> Decision {
+    let attempts: &[Attempt] = match setting {
+        IterationRule::Auto => &AUTO,
+        IterationRule::Nvtx(_) => &[(IterationsBy::Nvtx, 1, Accepted::Any)],
+        IterationRule::Python => &[
             (IterationsBy::Python, TWICE, Accepted::Named),
             (IterationsBy::Python, 1, Accepted::Any),
         ],
-        Some("call") => &[(IterationsBy::Python, 1, Accepted::Any)],
-        Some("kernels") => &[(IterationsBy::Kernels, 1, Accepted::Any)],
-        Some("timers") => &[
+        IterationRule::Call(_) => &[(IterationsBy::Python, 1, Accepted::Any)],
+        IterationRule::Kernels => &[(IterationsBy::Kernels, 1, Accepted::Any)],
+        IterationRule::Timers => &[
             (IterationsBy::Timers, TWICE, Accepted::Any),
             (IterationsBy::Timers, 1, Accepted::Any),
         ],
-        Some("lines") => &[(IterationsBy::Lines, 1, Accepted::Any)],
-        _ => &AUTO,
+        IterationRule::Lines(_) => &[(IterationsBy::Lines, 1, Accepted::Any)],
     };
-    let name = setting.split_once(':').map(|(_, name)| name);
+    let name = match setting {
+        IterationRule::Nvtx(name) => name.as_deref(),
+        IterationRule::Call(function) => Some(function.as_str()),
+        _ => None,
+    };
     for &(by, least, accepted) in attempts {
         let mut rules = candidates(by, name, (least, accepted), starts);
         if accepted == Accepted::Whole {
@@ -491,7 +495,7 @@ impl Decision {
     fn timed_words(&self) -> String {
         match &self.rule {
             Some(Rule::Compiled(name)) => format!("calls of {name}, compiled by JAX"),
-            _ => self.words("", 0),
+            _ => self.words(&IterationRule::Auto, 0),
         }
     }
 
@@ -528,7 +532,7 @@ impl Decision {
     }
 
     /// A human-readable definition of an iteration.
-    pub(super) fn words(&self, setting: &str, shown: usize) -> String {
+    pub(super) fn words(&self, setting: &IterationRule, shown: usize) -> String {
         match &self.rule {
             None => "no repetition was found".to_owned(),
             Some(Rule::Nvtx(name)) => format!("NVTX ranges named {name}"),
@@ -559,14 +563,14 @@ impl Decision {
                 None => format!("{}, timed by the program", listed(&self.timed)),
             },
             Some(Rule::Lines) => {
-                let pattern = setting.split_once(':').map_or("", |(_, pattern)| pattern);
-                match line_patterns(pattern) {
-                    (Some(begin), end) => {
-                        format!(
-                            "from a line that matches {begin} to the next line that matches {end}"
-                        )
-                    }
-                    (None, end) => format!(
+                let IterationRule::Lines(LineRule { begin, end }) = setting else {
+                    return "lines of output".to_owned();
+                };
+                match begin {
+                    Some(begin) => format!(
+                        "from a line that matches {begin} to the next line that matches {end}"
+                    ),
+                    None => format!(
                         "from one line that matches {end} to the next; the first from {}",
                         self.first_line(shown)
                     ),

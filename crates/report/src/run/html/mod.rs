@@ -79,7 +79,7 @@ fn notes(page: &mut RunPage) {
     let settings = &report.settings;
     let how = [
         fact("requested starts", counted(settings.starts, "start")),
-        fact("iterations", &*settings.iterations),
+        fact("iterations", settings.iterations.to_string()),
         fact("iteration", &*report.iteration),
         fact(
             "synchronized",
