@@ -94,11 +94,16 @@ impl Sampler {
 
 fn sample(mut tree: Tree, samples: &Samples, stopped: &Receiver<()>) -> Summary {
     let began = clock::now();
+    let mut last_cost = 0;
     for count in 0u64.. {
         let before = clock::own_cpu();
         tree.sample(count % EVERY == 0, &mut samples.lock());
         let cost = clock::own_cpu().saturating_sub(before);
-        let pause = interval(clock::now().saturating_sub(began), cost);
+        // A single expensive sample, such as the one that finds the interpreter, must not be followed
+        // by a pause as long as a short program.
+        let age = clock::now().saturating_sub(began);
+        let pause = interval(age, cost.min(last_cost));
+        last_cost = cost;
         match stopped.recv_timeout(pause) {
             Err(RecvTimeoutError::Timeout) => {}
             _ => break,
@@ -110,8 +115,8 @@ fn sample(mut tree: Tree, samples: &Samples, stopped: &Receiver<()>) -> Summary 
 /// Descendants, new threads and disk reads are sampled every so many times.
 const EVERY: u64 = 4;
 
-/// The pause before the next sample, for this age of the command and this cost of the last
-/// sample, both in nanoseconds.
+/// The pause before the next sample, for this age of the command and this cost of a sample,
+/// both in nanoseconds.
 fn interval(age: u64, cost: u64) -> Duration {
     const SECOND: u64 = 1_000_000_000;
     let by_age = match age {
