@@ -74,7 +74,7 @@ fn verdict(report: &CompareReport, id: &str) -> Verdict {
         .quantities
         .iter()
         .find(|quantity| quantity.id.id() == id);
-    found.expect("it is there").verdict
+    found.expect("it exists").verdict
 }
 
 #[test]
@@ -363,7 +363,7 @@ fn a_start_without_a_steady_state_counts_in_first() {
         let mut all = report.quantities.iter();
         let found = all
             .find(|quantity| quantity.id.id() == id)
-            .expect("it is there");
+            .expect("it exists");
         found.new.clone().expect("new has it")
     };
     let (first, steady, ratio) = (level("first"), level("steady"), level("ratio"));

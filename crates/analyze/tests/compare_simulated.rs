@@ -23,7 +23,7 @@ fn compared(base: &RunReport, new: &RunReport) -> CompareReport {
 fn quantity<'a>(report: &'a CompareReport, id: &str) -> &'a QuantityChange {
     let mut all = report.quantities.iter();
     all.find(|quantity| quantity.id.id() == id)
-        .expect("it is there")
+        .expect("it exists")
 }
 
 fn is_alarm(verdict: Verdict) -> bool {

@@ -222,7 +222,7 @@ fn the_first_start_is_reported_separately() {
         .units
         .iter_mut()
         .find(|u| u.experiment == ExperimentId::Train);
-    let first = &mut train.expect("it is there").starts[0].samples[0].values[0];
+    let first = &mut train.expect("it exists").starts[0].samples[0].values[0];
     *first = 30.0;
     let report = analyze(&measured, "0.0.0").expect("a device was measured");
     let series = report
@@ -230,7 +230,7 @@ fn the_first_start_is_reported_separately() {
         .iter()
         .find(|e| e.id == ExperimentId::Train)
         .map(|e| &e.series[0]);
-    let series = series.expect("it is there");
+    let series = series.expect("it exists");
     assert_eq!(series.first_start.map(|start| start.first), Some(30.0));
     assert!(
         series.first < 0.4,
@@ -301,7 +301,7 @@ fn invalid_values_of_a_start_are_left_out() {
         .series
         .iter()
         .find(|s| s.name == names::CONTEXT_READY);
-    let iterations = &ready.expect("it is there").iterations;
+    let iterations = &ready.expect("it exists").iterations;
     assert_eq!(iterations.len(), STARTS);
     assert!(iterations[3].is_empty() && !iterations[4].is_empty());
 }

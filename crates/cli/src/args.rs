@@ -91,7 +91,7 @@ pub enum Command {
     Run(RunArguments),
     /// Start my program warm, without changing it
     Start(StartArguments),
-    /// How cold is this machine? Measures first against steady, and tests twenty claims
+    /// How cold is this machine? Compares the first time with the steady state, and tests twenty claims
     Lab(LabArguments),
     /// Did a change slow down startup? Compares two results or two commands
     Compare(CompareArguments),
@@ -243,7 +243,7 @@ pub struct RunArguments {
     #[arg(long)]
     pub all_output: bool,
 
-    /// Do not print the report; messages of preheat still go to standard error
+    /// Do not print the report; messages about problems still go to standard error
     #[arg(long, short)]
     pub quiet: bool,
 
@@ -251,7 +251,7 @@ pub struct RunArguments {
     #[arg(long, value_name = "SECONDS", value_parser = seconds)]
     pub budget: Option<Duration>,
 
-    /// The largest recording per process
+    /// The largest size of the recording of one process
     #[arg(long, value_name = "MIB", default_value = "256", value_parser = clap::value_parser!(u64).range(1..=65536))]
     pub limit: u64,
 

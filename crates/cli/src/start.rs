@@ -60,7 +60,7 @@ pub fn run(arguments: &StartArguments) -> Result<ExitCode> {
     if arguments.forget {
         return forget(arguments);
     }
-    let told = |sentence: &str| {
+    let log = |sentence: &str| {
         if arguments.verbose {
             complain(sentence);
         }
@@ -75,7 +75,7 @@ pub fn run(arguments: &StartArguments) -> Result<ExitCode> {
     if let Some(imports) = &imports
         && let Err(why) = preheat_start::learn(&arguments.command, imports)
     {
-        told(&format!("there is no warm parent: {why}"));
+        log(&format!("there is no warm parent: {why}"));
     }
     // Verbose starts report every reason anyway.
     let hints = !arguments.quiet && !arguments.verbose && io::stderr().is_terminal();
@@ -89,7 +89,7 @@ pub fn run(arguments: &StartArguments) -> Result<ExitCode> {
         standby: arguments.standby(),
         became: arguments.became.as_deref(),
         again: &arguments.again(),
-        told: &told,
+        log: &log,
         hint: hints.then_some(hint),
     });
     Ok(started.unwrap_or_else(|why| {
@@ -117,7 +117,7 @@ fn from(arguments: &StartArguments, recording: &Path) -> Result<Imports> {
 /// Creates the warm parent, and waits until it is ready.
 fn prepare(arguments: &StartArguments, imports: Option<&Imports>) -> Result<ExitCode> {
     let shows_progress = arguments.verbose || io::stderr().is_terminal();
-    let told = |sentence: &str| {
+    let log = |sentence: &str| {
         if shows_progress {
             complain(sentence);
         }
@@ -128,11 +128,11 @@ fn prepare(arguments: &StartArguments, imports: Option<&Imports>) -> Result<Exit
         idle: arguments.idle.unwrap_or(DEFAULT_IDLE),
         limit: arguments.patience.unwrap_or(PREPARATION),
         standby: arguments.standby(),
-        told: &told,
+        log: &log,
     });
     Ok(match prepared {
         Ok(()) => {
-            told("the warm parent is ready");
+            log("the warm parent is ready");
             ExitCode::SUCCESS
         }
         Err(why) => {

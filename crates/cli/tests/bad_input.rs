@@ -88,7 +88,7 @@ fn an_old_result_survives_a_refusal() {
         &["lab", "--json", &path, "--python", "/nowhere/python3"],
         &["/nowhere/python3"],
     );
-    assert_eq!(fs::read_to_string(&json).expect("it is there"), "precious");
+    assert_eq!(fs::read_to_string(&json).expect("it exists"), "precious");
     let fresh = directory.join("new.json");
     let path = fresh.display().to_string();
     refused(
@@ -142,11 +142,7 @@ fn a_link_that_points_nowhere_is_left_alone() {
         &["lab", "--json", &path, "--python", "/nowhere/python3"],
         &["/nowhere/python3"],
     );
-    assert!(
-        fs::symlink_metadata(&link)
-            .expect("it is there")
-            .is_symlink()
-    );
+    assert!(fs::symlink_metadata(&link).expect("it exists").is_symlink());
 }
 
 #[test]

@@ -288,7 +288,7 @@ fn ctrl_c_before_anything_was_measured_leaves_an_older_result_alone() {
     wait_for(&ready, &mut child);
     assert!(signal("-INT", &child));
     assert_eq!(child.wait().expect("it ends").code(), Some(130));
-    assert_eq!(fs::read_to_string(&json).expect("it is there"), "precious");
+    assert_eq!(fs::read_to_string(&json).expect("it exists"), "precious");
 }
 
 #[test]

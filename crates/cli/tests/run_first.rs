@@ -477,7 +477,7 @@ fn a_program_without_a_file_has_the_regions_that_it_prints() {
     let program = directory.script("program.py", ONE_LINE);
     let said = run(preheat()
         .current_dir(directory.path())
-        .stdin(fs::File::open(&program).expect("it is there"))
+        .stdin(fs::File::open(&program).expect("it exists"))
         .args(["run", "--starts", "2", "--json", "read.json"])
         .args(["--output", "read", "--"])
         .arg(&python)

@@ -221,12 +221,12 @@ fn modules_code_options_and_scripts_of_their_own() {
 fn a_file_that_is_standard_input_is_a_program() {
     let Some(warm) = Warm::new() else { return };
     let python = warm.python.to_str().expect("its path is text");
-    let text = fs::read_to_string(warm.directory.join("cases.py")).expect("it is there");
+    let text = fs::read_to_string(warm.directory.join("cases.py")).expect("it exists");
     let input = warm.directory.join("input");
     fs::write(&input, format!("not Python\n{text}")).expect("it is written");
     // Something has already read the first line.
     let how = |command: &mut Command| {
-        let mut file = File::open(&input).expect("it is there");
+        let mut file = File::open(&input).expect("it exists");
         file.seek(SeekFrom::Start(11)).expect("it is long enough");
         command.stdin(file);
     };

@@ -73,7 +73,7 @@ fn files(below: &Path) -> BTreeMap<PathBuf, (u64, i64, i64)> {
     while let Some(directory) = directories.pop() {
         for entry in fs::read_dir(directory).into_iter().flatten() {
             let path = entry.expect("an entry").path();
-            let is = fs::symlink_metadata(&path).expect("it is there");
+            let is = fs::symlink_metadata(&path).expect("it exists");
             match is.is_dir() {
                 true => directories.push(path),
                 false => drop(found.insert(path, (is.size(), is.mtime(), is.mtime_nsec()))),
@@ -156,7 +156,7 @@ fn pocl_finds_what_was_carried() {
     done(start(&home, &["--pack", "b.tar"]).env("PREHEAT_CACHES", &place));
     fs::remove_dir_all(&place).expect("it goes");
     // By way of a pipe.
-    let bundle = fs::File::open(home.join("b.tar")).expect("it is there");
+    let bundle = fs::File::open(home.join("b.tar")).expect("it exists");
     done(
         start(&home, &["--unpack", "-"])
             .stdin(bundle)
@@ -186,7 +186,7 @@ fn a_bundle_is_a_tar_file_for_others() {
             .arg("-C")
             .arg(&other),
     );
-    let header = fs::read(other.join("preheat-caches.json")).expect("it is there");
+    let header = fs::read(other.join("preheat-caches.json")).expect("it exists");
     let header: serde_json::Value = serde_json::from_slice(&header).expect("it is JSON");
     assert_eq!(header["schema"], "preheat.caches/1");
     assert_eq!(header["place"], home.join("kept").to_str().expect("text"));
@@ -286,7 +286,7 @@ fn bad_input_gets_a_sentence() {
         &mut start(&home, &["--caches", "kept", "--pack", "kept"]),
         "not a file",
     );
-    let whole = fs::read(home.join("b.tar")).expect("it is there");
+    let whole = fs::read(home.join("b.tar")).expect("it exists");
     fs::write(home.join("cut.tar"), &whole[..whole.len() - 1500]).expect("a file");
     refused(
         &mut start(&home, &["--unpack", "cut.tar"]),
@@ -305,7 +305,7 @@ fn bad_input_gets_a_sentence() {
 fn ctrl_c_while_it_waits_for_input_leaves_nothing() {
     let home = Directory::new();
     bundle(&home);
-    let whole = fs::read(home.join("b.tar")).expect("it is there");
+    let whole = fs::read(home.join("b.tar")).expect("it exists");
     fs::remove_dir_all(home.join("kept")).expect("it goes");
     let mut command = start(&home, &["--unpack", "-"]);
     command.stdin(Stdio::piped()).stderr(Stdio::piped());
@@ -331,7 +331,7 @@ fn ctrl_c_while_it_waits_for_input_leaves_nothing() {
 fn a_full_disk_leaves_nothing_behind() {
     let home = Directory::new();
     bundle(&home);
-    let old = fs::read(home.join("b.tar")).expect("it is there");
+    let old = fs::read(home.join("b.tar")).expect("it exists");
     let code = vec![7; 4 << 20];
     fs::write(home.join("kept/triton_cache_dir/k/large"), code).expect("a file");
     let before = files(home.path());
@@ -351,5 +351,5 @@ fn a_full_disk_leaves_nothing_behind() {
     assert_eq!(said.code, Some(125), "{}", said.err);
     assert!(said.err.contains("nothing was packed"), "{}", said.err);
     assert_eq!(files(home.path()), before);
-    assert!(old == fs::read(home.join("b.tar")).expect("it is there"));
+    assert!(old == fs::read(home.join("b.tar")).expect("it exists"));
 }

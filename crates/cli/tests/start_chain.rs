@@ -77,7 +77,7 @@ fn launchers_and_scripts_become_a_warm_python_and_lose_nothing() {
          exec nice -n 2 ./script.sh helped\n"
     );
     warm.directory.script("helped.sh", &helped);
-    let program = fs::read_to_string(warm.directory.join("chain.py")).expect("it is there");
+    let program = fs::read_to_string(warm.directory.join("chain.py")).expect("it exists");
     let first = format!("#!/usr/bin/env -S {python} -u\n{program}");
     warm.directory.script("options", &first);
     // As version managers do it: the `python3` that is found is a script.
@@ -202,7 +202,7 @@ fn the_process_that_the_shell_knows_stands_for_the_program() {
                 open('ready', 'w').close(); sys.argv[1:] and signal.pause()";
     let words = ["nice", "-n", "1", python, "-c", code];
     warm_start(&warm, &words, &as_is);
-    fs::remove_file(&ready).expect("it is there");
+    fs::remove_file(&ready).expect("it exists");
     let waits = [&words[..], &["waits"]].concat();
     let mut started = warm.started(&waits);
     let mut child = started.stderr(Stdio::piped()).spawn().expect("it starts");

@@ -112,7 +112,7 @@ fn a_parent_whose_socket_is_gone_leaves() {
     let program = warm.case(&["code", "3"]);
     warm.warm_up(&program, &as_is);
     let run = warm.directory.join("run/preheat");
-    for entry in fs::read_dir(&run).expect("it is there").flatten() {
+    for entry in fs::read_dir(&run).expect("it exists").flatten() {
         if entry
             .path()
             .extension()
@@ -164,7 +164,7 @@ fn a_client_and_its_program_die_together() {
     warm.warm_up(&warm.case(&["code", "0"]), &as_is);
     // Killed, it takes the program along.
     let (mut child, mut out) = waits(&warm, &[]);
-    child.kill().expect("it is there");
+    child.kill().expect("it exists");
     child.wait().expect("it ends");
     let mut rest = String::new();
     out.read_to_string(&mut rest).expect("its output ends");
@@ -353,7 +353,7 @@ fn a_parent_that_is_idle_leaves() {
     let program = warm.case(&["code", "0"]);
     command.args(&program).output().expect("it starts");
     let is_there = || {
-        let entries = fs::read_dir(warm.directory.join("run/preheat")).expect("it is there");
+        let entries = fs::read_dir(warm.directory.join("run/preheat")).expect("it exists");
         let mut names = entries.flatten().map(|entry| entry.file_name());
         names.any(|name| name.to_string_lossy().ends_with(".parent"))
     };

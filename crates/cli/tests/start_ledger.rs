@@ -340,7 +340,7 @@ fn an_act_happens_once_in_each_start() {
                 .unwrap_or_default()
                 .len();
             let names = fs::read_dir(warm.directory.path())
-                .expect("it is there")
+                .expect("it exists")
                 .flatten();
             let made = names.filter(|it| it.path().is_dir()).count();
             (written, made, datagrams)
@@ -509,14 +509,14 @@ import _remote_module_non_scriptable
         let path = observed
             .out
             .strip_prefix("True ")
-            .expect("it is there")
+            .expect("it exists")
             .trim_end()
             .to_owned();
         assert!(!Path::new(&path).exists());
         paths.push(path);
     }
     assert_ne!(paths[0], paths[1]);
-    assert_eq!(fs::read_dir(&temporary).expect("it is there").count(), 0);
+    assert_eq!(fs::read_dir(&temporary).expect("it exists").count(), 0);
     assert!(!left_out(&warm).contains("instantiator"));
 }
 
@@ -566,7 +566,7 @@ os.unlink(path)
         let how = |command: &mut Command| {
             command.env("TMPDIR", &temporary);
         };
-        let names = || fs::read_dir(&temporary).expect("it is there").count();
+        let names = || fs::read_dir(&temporary).expect("it exists").count();
         warm.warm_up(&PROGRAM, &how);
         let before = names();
         let (said, out) = agrees(&warm, &PROGRAM, &how);
@@ -647,7 +647,7 @@ found = subprocess.run(['/sbin/ldconfig', '--version'], stdout=-1, check=True).s
     );
     assert!(!listed.contains("looks"), "{listed}");
     let parents = fs::read_dir(warm.directory.join("run/preheat"));
-    let files = parents.expect("it is there").flatten();
+    let files = parents.expect("it exists").flatten();
     let mut states = files.filter(|it| it.path().extension().is_some_and(|it| it == "parent"));
     let state = fs::read(states.next().expect("a parent").path()).expect("it can be read");
     let cache = b"\0/etc/ld.so.cache\0";

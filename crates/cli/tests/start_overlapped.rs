@@ -96,7 +96,7 @@ impl Program {
 
     /// As a recording of the command would show it.
     fn is_seen(&self, command: &[OsString]) {
-        let known = Known::of(command).expect("it is there");
+        let known = Known::of(command).expect("it exists");
         let seen = Observations {
             device: Some(0),
             uses_cuda: true,

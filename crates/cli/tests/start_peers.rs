@@ -15,7 +15,7 @@ use warm::{Observed, Warm, as_is};
 
 /// A file of the only parent, by its ending.
 fn file(warm: &Warm, ending: &str) -> PathBuf {
-    let entries = fs::read_dir(warm.directory.join("run/preheat")).expect("it is there");
+    let entries = fs::read_dir(warm.directory.join("run/preheat")).expect("it exists");
     let mut paths = entries.flatten().map(|entry| entry.path());
     let found = paths.find(|path| path.extension().is_some_and(|it| it == ending));
     found.expect("a parent has one")
@@ -83,7 +83,7 @@ fn invalid_answers_are_rejected() {
     let program = warm.case(&["code", "3"]);
     warm.warm_up(&program, &as_is);
     let (state, socket) = (file(&warm, "parent"), file(&warm, "socket"));
-    let kept = fs::read(&state).expect("it is there");
+    let kept = fs::read(&state).expect("it exists");
     let stopped = warm.preheat(&["--stop", "all"]).output();
     assert!(stopped.expect("it starts").status.success());
     let python = warm.python.to_str().expect("its path is text");
@@ -211,7 +211,7 @@ else: print(s.recv(64))
     assert_eq!(start(&warm, &program).warm(&program).status.code(), Some(3));
 
     // The other way round.
-    let kept = fs::read(&state).expect("it is there");
+    let kept = fs::read(&state).expect("it exists");
     let stopped = warm.preheat(&["--stop", "all"]).output();
     assert!(stopped.expect("it starts").status.success());
     open(0o777);
@@ -256,7 +256,7 @@ fn a_refusal_is_not_written_into_files_of_the_program() {
     let why = "a library uses descriptor 50";
     assert!(observed.err.contains(why), "{}", observed.err);
     let written = fs::read_to_string(warm.directory.join("written"));
-    assert_eq!(written.expect("it is there"), "");
+    assert_eq!(written.expect("it exists"), "");
 }
 
 #[test]

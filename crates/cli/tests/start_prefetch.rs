@@ -72,7 +72,7 @@ fn files_are_cached_before_the_program_reads_them() {
         fs::create_dir(&path).expect("a directory");
         fs::set_permissions(&path, fs::Permissions::from_mode(0o700)).expect("it is private");
     }
-    std::env::set_current_dir(&directory.0).expect("it is there");
+    std::env::set_current_dir(&directory.0).expect("it exists");
     // SAFETY: the only test of this process, and no other thread looks.
     unsafe {
         std::env::set_var("XDG_RUNTIME_DIR", directory.0.join("run"));
@@ -88,7 +88,7 @@ fn files_are_cached_before_the_program_reads_them() {
         start
     };
 
-    let known = Known::of(&command).expect("it is there");
+    let known = Known::of(&command).expect("it exists");
     let mut seen = Observations {
         files: modules.clone(),
         ..Observations::default()
@@ -106,7 +106,7 @@ fn files_are_cached_before_the_program_reads_them() {
         .spawn()
         .expect("it starts");
     // It waits for its input, and reads nothing.
-    let whole = |path: &Path| there(path) == fs::metadata(path).expect("it is there").len();
+    let whole = |path: &Path| there(path) == fs::metadata(path).expect("it exists").len();
     waiting::until("the modules are read", &[], || {
         modules.iter().skip(3).all(|path| whole(path))
     });
@@ -136,7 +136,7 @@ fn files_are_cached_before_the_program_reads_them() {
         ..Observations::default()
     };
     looked.read_cached_ranges();
-    let length = fs::metadata(&modules[0]).expect("it is there").len();
+    let length = fs::metadata(&modules[0]).expect("it exists").len();
     assert_eq!(looked.ranges[&modules[0]].first(), Some(&(0..length)));
     assert!(looked.ranges[&modules[2]].is_empty());
 }

@@ -34,7 +34,7 @@ fn main() {
     assert!(names.iter().any(|name| name == "numpy"), "{names:?}");
 
     // As the command line would be, where the tests' programs are.
-    std::env::set_current_dir(warm.directory.path()).expect("it is there");
+    std::env::set_current_dir(warm.directory.path()).expect("it exists");
     for (name, value) in warm.surroundings() {
         // SAFETY: this process has one thread.
         unsafe {
@@ -51,15 +51,15 @@ fn main() {
         names: vec!["gevent".into(), "numpy".into()],
         files: Vec::new(),
     };
-    let told = RefCell::new(Vec::new());
-    let tell = |line: &str| told.borrow_mut().push(line.to_owned());
+    let lines = RefCell::new(Vec::new());
+    let log = |line: &str| lines.borrow_mut().push(line.to_owned());
     let preparation = |imports, seconds| Preparation {
         command: &command,
         imports,
         idle: Duration::from_secs(60),
         limit: Duration::from_secs(seconds),
         standby: None,
-        told: &tell,
+        log: &log,
     };
     let why = prepare(&preparation(None, 60)).expect_err("nothing is known of it");
     assert!(
@@ -70,7 +70,7 @@ fn main() {
     let why = prepare(&preparation(Some(&none), 60)).expect_err("nothing at all");
     assert!(why.to_string().contains("no imports"), "{why}");
     prepare(&preparation(Some(&imports), 60)).expect("it is prepared");
-    let said = told.take();
+    let said = lines.take();
     assert!(
         said.iter()
             .any(|line| line.starts_with("testing the import of")),
@@ -90,7 +90,7 @@ fn main() {
     let parent = warm.parent();
     prepare(&preparation(None, 60)).expect("it is prepared");
     assert_eq!(warm.parent(), parent);
-    assert!(told.take().is_empty());
+    assert!(lines.take().is_empty());
 
     // A time that is over, and a program for which there can be none.
     let all = warm

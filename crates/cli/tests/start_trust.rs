@@ -140,7 +140,7 @@ fn a_directory_that_another_user_has_made_first_denies_nothing() {
     let third = here(&[&["-v", "--patience", "60", "--"], &program[..]].concat());
     let said = String::from_utf8_lossy(&third.stderr).into_owned();
     assert!(said.starts_with("preheat: started warm"), "{said}");
-    assert_eq!(fs::read_dir(&taken).expect("it is there").count(), 0);
+    assert_eq!(fs::read_dir(&taken).expect("it exists").count(), 0);
     here(&["--stop", "all"]);
 }
 
@@ -167,7 +167,7 @@ fn nothing_is_left_in_the_home_of_another_user() {
     assert_eq!(here(&["--prepare"]), "");
     let said = here(&["-v", "--patience", "60"]);
     assert!(said.starts_with("preheat: started warm"), "{said}");
-    assert_eq!(fs::read_dir(&home).expect("it is there").count(), 0);
+    assert_eq!(fs::read_dir(&home).expect("it exists").count(), 0);
 }
 
 fn uid() -> libc::uid_t {

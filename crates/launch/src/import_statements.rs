@@ -9,7 +9,7 @@
 pub struct ImportStatement {
     /// Its line, from 1.
     pub line: usize,
-    /// Whether it runs when its module is loaded. One in a string runs later, if at all.
+    /// True if it runs when its module is loaded. One in a string runs later, if at all.
     pub runs_on_load: bool,
     /// The modules that it may load, as they are written: relative names begin with a period.
     /// Names that are imported from a package are included, since they may be modules of it.

@@ -102,7 +102,7 @@ fn for_all_users() -> Option<Installed> {
 }
 
 /// Returns whether all users may enter a directory and those above it, as far as they exist. A file
-/// in place of the directory is an error of its own.
+/// in place of the directory is a separate error.
 fn is_reachable(directory: &Path) -> bool {
     let closed = |path: &Path| fs::metadata(path).is_ok_and(|is| is.is_dir() && is.mode() & 1 == 0);
     !directory.ancestors().any(closed)

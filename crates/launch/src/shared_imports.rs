@@ -323,7 +323,7 @@ mod tests {
         let names = |names: &[&str]| names.iter().map(|name| (*name).to_owned()).collect();
         let part: BTreeSet<String> = names(&["package.part"]);
         assert_eq!(others(&process, &part, &[]).required, part);
-        // What needs it is optional itself.
+        // The module that needs it is optional itself.
         let both = names(&["other", "package.part"]);
         assert_eq!(others(&process, &both, &[]).required, part);
         let whole = names(&["library", "package.part"]);

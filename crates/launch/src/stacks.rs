@@ -22,7 +22,7 @@ use native::Native;
 use python::Python;
 use table::{NodeId, Table};
 
-/// Samples beyond so many tell nothing new.
+/// More samples would not change the result.
 const MOST: usize = 100_000;
 /// A process in which no interpreter was found is asked again after this many samples,
 /// then after twice as many each time.

@@ -27,7 +27,7 @@ pub struct DoctorReport {
     pub python: Option<PythonFinding>,
     /// All frameworks.
     pub frameworks: Vec<FrameworkFinding>,
-    /// What to change.
+    /// Changes that would help.
     pub advice: Vec<String>,
 }
 
@@ -38,7 +38,7 @@ pub struct DeviceFinding {
     pub kind: String,
     /// The device.
     pub device: Option<MeasuredDevice>,
-    /// Whether it is a GPU.
+    /// True if it is a GPU.
     pub is_gpu: bool,
     /// The reason why it is missing.
     pub missing: Option<String>,

@@ -82,7 +82,7 @@ pub struct Request<'a> {
     /// The options for starting the Python that the command turns into.
     pub again: &'a [OsString],
     /// Called with how the command was started, or why it was not started warm.
-    pub told: &'a dyn Fn(&str),
+    pub log: &'a dyn Fn(&str),
     /// Called the first time that a command is started plainly for a lasting reason, with
     /// the reason and advice.
     pub hint: Option<&'a dyn Fn(&str)>,
@@ -120,7 +120,7 @@ fn start_program(
         Ok(WarmAttempt::Warm(warm)) => return Ok(finish(*warm)),
         Ok(WarmAttempt::Plain(variables)) => variables,
         Err(plain) => {
-            (request.told)(&format!("started plainly: {}", plain.why));
+            (request.log)(&format!("started plainly: {}", plain.why));
             left_out(request, &plain.why)?;
             plain.hint(request, program);
             Vec::new()
@@ -195,7 +195,7 @@ fn begin(request: &Request<'_>, program: &program::Program) -> Result<Begun, Pla
             Ok(()) => applied.push(remedy.title()),
             Err(why) => {
                 let why = Reason::NoRemedy(remedy.title(), why.into());
-                (request.told)(&why.to_string());
+                (request.log)(&why.to_string());
                 left_out.get_or_insert(why);
             }
         }
@@ -251,7 +251,7 @@ fn warm(
     begun: Begun,
 ) -> Result<WarmAttempt, Plain> {
     if !begun.remedies.contains(&Remedy::WarmParent) {
-        (request.told)(&match (&begun.applied[..], &request.remedies) {
+        (request.log)(&match (&begun.applied[..], &request.remedies) {
             ([], Some(_)) => "started plainly, as requested".to_owned(),
             ([], None) => "started plainly: no remedy helped when it was measured".to_owned(),
             (applied, _) => format!("started with {}", applied.join(" and ")),
@@ -289,7 +289,7 @@ fn warm(
         standbys: standbys.as_ref(),
         strictly: request.strictly,
     };
-    match warm_parent::apply(&wish, &inherited, request.told) {
+    match warm_parent::apply(&wish, &inherited, request.log) {
         Ok((program, parent)) => Ok(WarmAttempt::Warm(Box::new(Warm {
             program,
             parent,
@@ -302,7 +302,7 @@ fn warm(
                 Refused::ForNow(why) => Plain::for_now(why),
                 Refused::Lasting(why) => Advice::Program.on(why),
             })?;
-            (request.told)(&format!("started plainly: {why}"));
+            (request.log)(&format!("started plainly: {why}"));
             Ok(WarmAttempt::Plain(match learns {
                 Learns::No => wish.injected().variables_if_needed(),
                 Learns::Into(path) => {
@@ -330,7 +330,7 @@ fn follow_chain(request: &Request<'_>, program: &program::Program) -> Result<War
     if request.strictly {
         return Err(Plain::for_now(Reason::NotPython(path())));
     }
-    (request.told)(&format!(
+    (request.log)(&format!(
         "{shown} is not Python; if it executes Python, that is started warm where possible"
     ));
     Ok(WarmAttempt::Plain(variables))

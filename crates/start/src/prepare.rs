@@ -34,7 +34,7 @@ pub struct Preparation<'a> {
     /// The standbys to prepare and wait for.
     pub standby: Option<Standby>,
     /// Called with progress messages.
-    pub told: &'a dyn Fn(&str),
+    pub log: &'a dyn Fn(&str),
 }
 
 /// Creates a warm parent for a command, and waits until it is ready. An error is a reason
@@ -46,7 +46,7 @@ pub fn prepare(preparation: &Preparation<'_>) -> Result<(), Reason> {
         if let Some(imports) = preparation.imports {
             warm_parent::learn_from(&wish, &imports.names, &imports.files)?;
         }
-        let parent = warm_parent::prepare_now(&wish, preparation.limit, preparation.told)?;
+        let parent = warm_parent::prepare_now(&wish, preparation.limit, preparation.log)?;
         let Some(asked) = preparation.standby else {
             return Ok(());
         };

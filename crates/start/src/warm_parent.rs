@@ -62,11 +62,11 @@ const REFUSED_FOR: Duration = Duration::from_secs(3600);
 const FEW_STARTS: usize = 2;
 
 /// Starts the program from a matching parent, which is returned too; an error is the reason
-/// why not. Calls `told` before the program begins.
+/// why not. Calls `log` before the program begins.
 pub(crate) fn apply(
     wish: &ParentRequest<'_>,
     inherited: &Inherited,
-    told: &dyn Fn(&str),
+    log: &dyn Fn(&str),
 ) -> Result<(Program, Parent), Reason> {
     let began = Instant::now();
     let prefix = crate::identity::name(&wish.identity.whole);
@@ -86,16 +86,16 @@ pub(crate) fn apply(
             continue;
         }
         if let Some(standbys) = wish.standbys {
-            match from_standby(&parent, standbys, wish, inherited, told, began) {
+            match from_standby(&parent, standbys, wish, inherited, log, began) {
                 Ok(program) => return Ok((program, parent)),
                 Err(differs) if wish.strictly => {
                     why = Reason::NoStandby(differs.into());
                     continue;
                 }
-                Err(why) => told(&format!("no standby: {why}")),
+                Err(why) => log(&format!("no standby: {why}")),
             }
         }
-        match ask(&parent, None, wish, inherited, told, began) {
+        match ask(&parent, None, wish, inherited, log, began) {
             Ok(program) => {
                 if parent.knows_less() && refused(wish).is_none() {
                     // Create a better parent for the next start.
@@ -187,13 +187,13 @@ fn from_standby(
     standbys: &Standbys,
     wish: &ParentRequest<'_>,
     inherited: &Inherited,
-    told: &dyn Fn(&str),
+    log: &dyn Fn(&str),
     began: Instant,
 ) -> Result<Program, Reason> {
     standbys.known()?;
     let mut why_not = None;
     for waiting in standbys.ready(parent) {
-        match ask(parent, Some(&waiting), wish, inherited, told, began) {
+        match ask(parent, Some(&waiting), wish, inherited, log, began) {
             Ok(program) => return Ok(program),
             Err(why) => why_not = Some(why),
         }
@@ -208,7 +208,7 @@ fn ask(
     standby: Option<&Waiting>,
     wish: &ParentRequest<'_>,
     inherited: &Inherited,
-    told: &dyn Fn(&str),
+    log: &dyn Fn(&str),
     began: Instant,
 ) -> Result<Program, Reason> {
     std::thread::scope(|scope| {
@@ -221,7 +221,7 @@ fn ask(
                 Ok(Err(_)) | Err(_) => verify(),
             }
         };
-        ask_and_go(parent, standby, wish, inherited, told, began, verification)
+        ask_and_go(parent, standby, wish, inherited, log, began, verification)
     })
 }
 
@@ -230,7 +230,7 @@ fn ask_and_go<V: FnOnce() -> Result<(), Reason>>(
     standby: Option<&Waiting>,
     wish: &ParentRequest<'_>,
     inherited: &Inherited,
-    told: &dyn Fn(&str),
+    log: &dyn Fn(&str),
     began: Instant,
     verification: impl FnOnce() -> V,
 ) -> Result<Program, Reason> {
@@ -328,7 +328,7 @@ fn ask_and_go<V: FnOnce() -> Result<(), Reason>>(
         Some(it) => format!("from the {} standby {}", it.state, it.process),
         None => format!("warm by process {}", parent.process),
     };
-    told(&format!(
+    log(&format!(
         "started {from} in {:.1} ms{}",
         began.elapsed().as_secs_f64() * 1e3,
         parent.influenced()

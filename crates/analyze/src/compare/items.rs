@@ -124,7 +124,7 @@ fn unlisted(report: &CauseReport) -> f64 {
     smallest.max(LISTED_IMPORT * all)
 }
 
-/// Whether imports are counted as part of others.
+/// The form in which imports are counted: alone, or as part of others.
 fn counts_others(report: &CauseReport) -> bool {
     report.cause == Cause::PythonImports && report.items.iter().any(|item| item.count > 1)
 }

@@ -47,7 +47,7 @@ pub(super) enum ItemRef {
 pub(super) struct ClassifiedSpan {
     pub cause: Cause,
     pub thing: ItemRef,
-    /// The share of its own time spent waiting, if known.
+    /// The share of its time, without nested spans, spent waiting; if known.
     pub waiting: f32,
 }
 

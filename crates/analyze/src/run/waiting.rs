@@ -81,7 +81,7 @@ impl Waiting {
         table.get_mut(span.detail as usize)
     }
 
-    /// The share of its own time that a span waited; 0 if unknown.
+    /// The share of a span's time, without nested spans, that it waited; 0 if unknown.
     pub(super) fn share(&self, span: &Span) -> f32 {
         let table = match span.what {
             What::Heavy => &self.usages,

@@ -99,7 +99,7 @@ pub struct LiveArguments {
     #[arg(long)]
     pub all_output: bool,
 
-    /// The largest recording per process [default: 256]
+    /// The largest size of the recording of one process [default: 256]
     #[arg(long, value_name = "MIB", value_parser = clap::value_parser!(u64).range(1..=65536))]
     pub limit: Option<u64>,
 

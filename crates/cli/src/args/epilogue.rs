@@ -1,8 +1,8 @@
 //! The text below the flags of a help: paragraphs, and tables of two columns.
 
-/// The narrowest second column of a table; below that, it begins on a line of its own.
+/// The narrowest second column of a table; below that, it begins on a separate line.
 const NARROW: usize = 24;
-/// The indent of a second column that begins on a line of its own.
+/// The indent of a second column that begins on a separate line.
 const INDENT: usize = 6;
 
 /// A line before it is wrapped, or the lines of a paragraph together.

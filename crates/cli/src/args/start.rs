@@ -43,7 +43,7 @@ pub struct StartArguments {
     #[arg(long, short)]
     pub verbose: bool,
 
-    /// Never print a hint; by default, at a terminal, one line explains the first time why a program cannot be started warm
+    /// Do not print hints. By default, one line at the terminal explains why a program cannot be started warm, the first time only
     #[arg(long, short, conflicts_with = "verbose")]
     pub quiet: bool,
 
@@ -102,7 +102,7 @@ pub struct StartArguments {
     #[arg(long, hide = true, requires = "only")]
     pub strictly: bool,
 
-    /// Keep everything that the program compiles in this directory, on any volume; also PREHEAT_CACHES [default: ~/.cache/preheat/caches, and only caches that a measured program uses]
+    /// Keep everything that the program compiles in this directory, on any volume (or set PREHEAT_CACHES) [default: ~/.cache/preheat/caches, for the caches that --measure found in use]
     #[arg(long, value_name = "DIR", conflicts_with_all = ["list", "stop"])]
     pub caches: Option<PathBuf>,
 
@@ -110,7 +110,7 @@ pub struct StartArguments {
     #[arg(long, value_name = "FILE", conflicts_with_all = ["command", "list", "stop", "unpack"])]
     pub pack: Option<PathBuf>,
 
-    /// Unpack such a file (- for standard input), into --caches or the path that it was packed from
+    /// Unpack a file written by --pack (- for standard input), into --caches or the path that it was packed from
     #[arg(long, value_name = "FILE", conflicts_with_all = ["command", "list", "stop"])]
     pub unpack: Option<PathBuf>,
 

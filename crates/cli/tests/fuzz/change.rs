@@ -99,7 +99,7 @@ impl Change {
             How::File(name, None) => fs::remove_file(directory.join(name)).expect("it goes"),
             How::Module(text) => {
                 for path in modules {
-                    let before = fs::read_to_string(path).expect("it is there");
+                    let before = fs::read_to_string(path).expect("it exists");
                     fs::write(path, before + text).expect("it is written");
                 }
             }

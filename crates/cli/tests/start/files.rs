@@ -15,7 +15,7 @@ pub fn files(directory: &Path) -> Files {
     while let Some(next) = pending.pop() {
         for entry in fs::read_dir(&next).expect("it can be read").flatten() {
             let path = entry.path();
-            let is = fs::symlink_metadata(&path).expect("it is there");
+            let is = fs::symlink_metadata(&path).expect("it exists");
             if entry.file_name() == "__pycache__" {
                 continue;
             }

@@ -197,7 +197,7 @@ fn a_freed_block_is_reused_for_two_that_do_not_overlap() {
 fn kernels_run_on_pooled_memory() {
     let Some(context) = context() else { return };
     let module = module(&*context);
-    let fill = module.kernel(KernelName::Fill).expect("it is there");
+    let fill = module.kernel(KernelName::Fill).expect("it exists");
     let _first = context
         .allocate_pooled(100)
         .expect("a block before it, for an offset");
@@ -231,7 +231,7 @@ fn allocating_too_much_memory_is_out_of_memory() {
 fn wrong_arguments_are_rejected_and_empty_launches_do_nothing() {
     let Some(context) = context() else { return };
     let module = module(&*context);
-    let fill = module.kernel(KernelName::Fill).expect("it is there");
+    let fill = module.kernel(KernelName::Fill).expect("it exists");
     let buffer = reference::upload(&*context, &[1.0; 4]).expect("upload");
     let [y, value, n] = [
         Argument::Buffer(&*buffer),
@@ -259,7 +259,7 @@ fn contexts_coexist_and_do_not_mix() {
     let second = device.context().expect("another");
     let (one, two) = (module(&*first), module(&*second));
     let buffer = reference::upload(&*second, &[1.0]).expect("upload");
-    let fill = one.kernel(KernelName::Fill).expect("it is there");
+    let fill = one.kernel(KernelName::Fill).expect("it exists");
     let arguments = [
         Argument::Buffer(&*buffer),
         Argument::F32(9.0),
@@ -272,7 +272,7 @@ fn contexts_coexist_and_do_not_mix() {
         assert_eq!(case.run(&*first, &*one), Ok(None));
     }
     // The module keeps alive what it needs of its context, in any drop order.
-    drop(two.kernel(KernelName::Fill).expect("it is there"));
+    drop(two.kernel(KernelName::Fill).expect("it exists"));
 }
 
 #[test]

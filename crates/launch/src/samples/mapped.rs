@@ -26,7 +26,7 @@ const STABLE: u64 = 30_000_000;
 /// More samples are not kept.
 const MOST: usize = 1000;
 
-/// When the mappings of a process are sampled.
+/// The schedule by which the mappings of a process are sampled.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Schedule {
     /// The resident size at the last sample.

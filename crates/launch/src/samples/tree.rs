@@ -37,7 +37,7 @@ pub(super) struct Tree {
     unrecorded: Unrecorded,
     mapper: Mapper,
     stacks: Collector,
-    /// When stacks are sampled again, and the threads that have run since they were.
+    /// The time of the next sample of stacks, and the threads that have run since they were.
     stacks_at: u64,
     ran: BTreeSet<(u32, u32)>,
 }

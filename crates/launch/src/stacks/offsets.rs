@@ -43,7 +43,7 @@ pub(super) struct FrameOffsets {
     pub owner: Option<usize>,
 }
 
-/// How a frame says where it is.
+/// The form in which a frame stores its position.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Instruction {
     /// An index, in units of so many bytes.

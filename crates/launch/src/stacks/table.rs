@@ -155,7 +155,7 @@ impl Table {
     }
 }
 
-/// Whether native code is the interpreter's own: what it does is better described by the Python
+/// Returns true if native code is the interpreter's own: what it does is better described by the Python
 /// function.
 fn is_python(frame: &StackFrame) -> bool {
     let name = frame.library.rsplit('/').next().unwrap_or("");

@@ -1,4 +1,4 @@
-//! What a budget can limit, and how its values are written.
+//! The quantities that a budget can limit, and the notation of their values.
 
 use super::value::quoted;
 use crate::Quantity;
@@ -6,7 +6,7 @@ use crate::run::Cause;
 use crate::stats::Interval;
 use crate::units::{self, Unit};
 
-/// What can have a limit.
+/// A quantity that can have a limit.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Limited {
     /// A quantity of a start.

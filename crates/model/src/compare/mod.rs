@@ -209,7 +209,7 @@ pub struct SeriesKey {
     pub size: Option<u64>,
 }
 
-/// What a comparison compares.
+/// The subject of one line of a comparison.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Compared {

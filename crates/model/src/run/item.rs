@@ -1,4 +1,4 @@
-//! The items behind a cause, and where they come from.
+//! The items behind a cause, and their origins.
 //!
 //! Older documents have no [`Origin`]: it is read from their texts here, and nowhere else.
 
@@ -16,7 +16,7 @@ pub struct Item {
     pub name: String,
     /// The requester or other details; may be empty.
     pub detail: String,
-    /// Where it comes from, if that is more than its name.
+    /// Its origin, if that is more than its name.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub origin: Option<Origin>,
     /// Seconds on the path, without nested items.
@@ -31,7 +31,7 @@ pub struct Item {
     pub waiting: Option<f64>,
 }
 
-/// Where an item comes from.
+/// The origin of an item.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(tag = "kind", rename_all = "kebab-case")]
 pub enum Origin {

@@ -34,7 +34,7 @@ pub struct MappedName {
 /// The memory of one process at one time.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct MappedSample {
-    /// When: in the file since boot, after reading since `exec`, in nanoseconds.
+    /// The time: in the file since boot, after reading since `exec`, in nanoseconds.
     pub time: u64,
     /// The process.
     pub process: u32,

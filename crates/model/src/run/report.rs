@@ -252,8 +252,8 @@ pub struct RegionReport {
     /// Empty for a level.
     #[serde(default)]
     pub firsts: Vec<Option<f64>>,
-    /// What the first execution has besides the first iteration, if it contains that one and
-    /// is markedly longer.
+    /// The work around the first iteration in the first execution, if that contains it and is
+    /// markedly longer.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub around: Option<AroundReport>,
     /// The earlier region with the same code, if a program without a loop repeats its text.
@@ -300,12 +300,12 @@ pub struct Unfinished {
     /// Seconds until the device was done, if the program waited for it afterwards; an upper
     /// bound unless it did so at once.
     pub seconds: Option<f64>,
-    /// What the program did next; none in older documents, whose `seconds` are never bounds.
+    /// The program's next act; none in older documents, whose `seconds` are never bounds.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub then: Option<AfterReading>,
 }
 
-/// What a program did after it read a clock while the device was working.
+/// The next act of a program that read a clock while the device was working.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum AfterReading {

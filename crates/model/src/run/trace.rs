@@ -51,17 +51,17 @@ pub struct Process {
     pub program: String,
     /// The command line.
     pub arguments: Vec<String>,
-    /// When the kernel created it, if known; 0 for the command itself.
+    /// The time at which the kernel created it, if known; 0 for the command itself.
     pub made: u64,
-    /// When the recorder was loaded, after libraries were mapped and relocated.
+    /// The time at which the recorder was loaded, after libraries were mapped and relocated.
     pub began: u64,
-    /// When `main` was called, after the constructors of the libraries.
+    /// The time at which `main` was called, after the constructors of the libraries.
     pub main: Option<u64>,
-    /// When Python first ran code of the recorder.
+    /// The time at which Python first ran code of the recorder.
     pub python_began: Option<u64>,
-    /// When that was done and user code could begin.
+    /// The time at which that was done and user code could begin.
     pub python_ready: Option<u64>,
-    /// When it ended, if known; else the time of its last record.
+    /// The time at which it ended, if known; else the time of its last record.
     pub ended: u64,
     /// Its threads, in order of first appearance.
     pub threads: Vec<Thread>,

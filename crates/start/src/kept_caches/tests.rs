@@ -103,7 +103,7 @@ fn unpacked(
     named: Option<&Path>,
     here: &Machine,
 ) -> Result<Unpacked, BundleError> {
-    let mut file = File::open(scratch.join("b")).expect("it is there");
+    let mut file = File::open(scratch.join("b")).expect("it exists");
     unpack(&mut file, named, here, &mut on)
 }
 
@@ -178,7 +178,7 @@ fn packing_and_unpacking_preserves_files() {
     assert_eq!((done.files, done.notes.len()), (5, 0));
     assert_eq!(done.titles, ["CUDA's driver", "JAX", "Inductor", "Triton"]);
     assert_eq!(
-        held(&scratch.join("place")).expect("it is there"),
+        held(&scratch.join("place")).expect("it exists"),
         (5, done.bytes)
     );
     fs::rename(scratch.join("place"), scratch.join("old")).expect("it moves");
@@ -187,19 +187,16 @@ fn packing_and_unpacking_preserves_files() {
     assert_eq!(back.notes, [""; 0]);
     assert_eq!(scratch.files("place"), before);
     for (path, _) in &before {
-        let is = fs::metadata(path).expect("it is there");
+        let is = fs::metadata(path).expect("it exists");
         assert_eq!((is.mtime(), is.mtime_nsec()), (1_600_000_000, 123_456_789));
         assert_eq!(is.mode() & 0o7022, 0, "{path:?}");
     }
     let so = scratch.join("place/torchinductor_cache_dir/ab/cab.so");
-    assert_eq!(
-        fs::metadata(so).expect("it is there").mode() & 0o7777,
-        0o755
-    );
+    assert_eq!(fs::metadata(so).expect("it exists").mode() & 0o7777, 0o755);
     // Packing is deterministic.
-    let first = fs::read(scratch.join("b")).expect("it is there");
+    let first = fs::read(scratch.join("b")).expect("it exists");
     packed(&scratch);
-    assert!(first == fs::read(scratch.join("b")).expect("it is there"));
+    assert!(first == fs::read(scratch.join("b")).expect("it exists"));
 }
 
 #[test]
@@ -215,7 +212,7 @@ fn existing_files_are_kept() {
     let back = unpacked(&scratch, None, &here()).expect("it is unpacked");
     // The index of the CUDA cache would not include entries that are added next to it.
     assert_eq!((back.files, back.there), (2, 3));
-    let read = |name: &str| fs::read(cache_dir.join(name)).expect("it is there");
+    let read = |name: &str| fs::read(cache_dir.join(name)).expect("it exists");
     assert_eq!(read("triton_cache_dir/KEY/__grp__k.json"), b"newer");
     assert_eq!(read("cuda_cache_path/index"), b"of others");
     assert!(!cache_dir.join("cuda_cache_path/1").exists());
@@ -285,10 +282,10 @@ fn an_interruption_leaves_nothing_behind() {
     let to = scratch.join("b");
     let ended = pack(&scratch.join("place"), &to, "now", &here(), stop);
     assert_eq!(ended, Err(BundleError::Interrupted));
-    assert_eq!(fs::read_dir(&scratch.0).expect("it is there").count(), 1);
+    assert_eq!(fs::read_dir(&scratch.0).expect("it exists").count(), 1);
     packed(&scratch);
     fs::remove_dir_all(scratch.join("place")).expect("it goes");
-    let mut file = File::open(to).expect("it is there");
+    let mut file = File::open(to).expect("it exists");
     let ended = unpack(&mut file, None, &here(), stop);
     assert_eq!(ended, Err(BundleError::Interrupted));
     assert!(!scratch.join("place").exists());

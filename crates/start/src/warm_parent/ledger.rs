@@ -46,7 +46,7 @@ pub(crate) enum Question {
     Names,
     /// Only that the path exists.
     Presence,
-    /// Whether files can be created in a directory: like `Rights`, with the state of its file
+    /// The right to create files in a directory: like `Rights`, with the state of its file
     /// system.
     Writable,
 }

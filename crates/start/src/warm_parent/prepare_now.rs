@@ -12,11 +12,11 @@ use crate::identity::name;
 use crate::reason::Reason;
 
 /// Creates a parent that matches this start, and waits until it is ready; an error is the
-/// reason why there is none. Calls `told` with progress messages.
+/// reason why there is none. Calls `log` with progress messages.
 pub(crate) fn prepare_now(
     wish: &ParentRequest<'_>,
     limit: Duration,
-    told: &dyn Fn(&str),
+    log: &dyn Fn(&str),
 ) -> Result<Parent, Reason> {
     if !wish.learned().exists() {
         return Err(Reason::Unlearned);
@@ -30,7 +30,7 @@ pub(crate) fn prepare_now(
         rest: Vec::new(),
     };
     while let Some(line) = lines.next().map_err(failed)? {
-        told(&line);
+        log(&line);
     }
     let there = parents(&wish.places.run, &name(&wish.identity.whole));
     let mut why_not = None;

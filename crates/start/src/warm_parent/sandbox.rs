@@ -202,8 +202,8 @@ mod tests {
         );
         assert!(is_shared_with(u32::MAX).is_err());
         assert_ne!(
-            root(Path::new("/")).expect("it is there"),
-            root(Path::new("/proc")).expect("it is there")
+            root(Path::new("/")).expect("it exists"),
+            root(Path::new("/proc")).expect("it exists")
         );
     }
 

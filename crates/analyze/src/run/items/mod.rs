@@ -190,7 +190,7 @@ fn waits(cause: Cause, meant: ItemMeaning) -> bool {
         ) && matches!(meant, ItemMeaning::Of(_, ItemRef::Symbol(_)))
 }
 
-/// Where an item comes from. The importers of modules are added by [`imports::list`].
+/// The origin of an item. The importers of modules are added by [`imports::list`].
 fn origin(meant: ItemMeaning, facts: &[Facts]) -> Option<Origin> {
     match meant {
         ItemMeaning::Named(label) => label.origin.clone(),

@@ -70,8 +70,8 @@ fn compilations(facts: &Facts, name: Option<&str>) -> Vec<(u64, u64)> {
     named.map(|(span, _)| (span.begin, span.end)).collect()
 }
 
-/// Returns true if a run begins during a compilation: the compiler runs candidates in threads
-/// of its own to autotune.
+/// Returns true if a run begins during a compilation: to autotune, the compiler runs candidates
+/// in separate threads.
 fn during(compiling: &[(u64, u64)], begin: u64) -> bool {
     (compiling.iter()).any(|(from, to)| (*from..*to).contains(&begin))
 }

@@ -290,7 +290,7 @@ fn parts(total: u64, items: Items) -> Vec<HostPart> {
     parts
 }
 
-/// When the processes of a start were largest together, after a time.
+/// The time, from `after` on, at which the processes of a start were largest together.
 fn peak(trace: &StartTrace, after: u64) -> Option<u64> {
     let mut sizes = vec![0; trace.processes.len()];
     let mut events: Vec<(u64, usize, u64)> = Vec::new();

@@ -92,7 +92,7 @@ static VECTOR: LazyLock<Regex> = LazyLock::new(|| expression(r"^\s*[\w:]+<.*>\s+
 /// `Timer() : begin(steady_clock::now()) {}`, `time_point begin(steady_clock::now())`.
 static INITIALIZED: LazyLock<Regex> =
     LazyLock::new(|| expression(r"[:,\s](NAME)\s*[({]\s*[\w:.]+\(\)\s*[)}]"));
-/// A C++ class without a constructor of its own: the compiler names its first line.
+/// A C++ class without an explicit constructor: the compiler names its first line.
 static CLASS: LazyLock<Regex> =
     LazyLock::new(|| expression(r"^\s*(?:template\s*<.*>\s*)?(?:class|struct)\s+\w+[^;()]*\{"));
 /// `t += time.time()`, after `t = -time.time()`.

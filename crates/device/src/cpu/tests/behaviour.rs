@@ -170,7 +170,7 @@ fn copies_are_checked() {
 fn launches_are_checked() {
     let bench = Bench::new(1);
     let y = bench.buffer(&noise(1, 10));
-    let fill = bench.module.kernel(KernelName::Fill).expect("it is there");
+    let fill = bench.module.kernel(KernelName::Fill).expect("it exists");
     let error_of = |kernel: &dyn Kernel, threads, arguments: &[_]| {
         let error = bench.context.launch(kernel, threads, arguments);
         error.expect_err("it is wrong").to_string()
@@ -197,7 +197,7 @@ fn launches_are_checked() {
     let kernel = elsewhere
         .module
         .kernel(KernelName::Fill)
-        .expect("it is there");
+        .expect("it exists");
     let answer = error_of(&*kernel, 10, &right);
     assert!(answer.contains("not compiled in this context"), "{answer}");
 

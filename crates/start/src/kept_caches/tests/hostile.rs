@@ -193,7 +193,7 @@ fn changed_bytes_are_detected_or_do_not_matter() {
                     (cache_dir.as_path(), 3)
                 );
                 for (path, bytes) in files {
-                    assert_eq!(fs::read(cache_dir.join(path)).expect("it is there"), bytes);
+                    assert_eq!(fs::read(cache_dir.join(path)).expect("it exists"), bytes);
                 }
                 accepted += 1;
             }
