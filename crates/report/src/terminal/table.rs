@@ -7,7 +7,7 @@ use super::{Line, Screen, Style};
 
 /// The space before the first column, and between columns.
 const GAP: usize = 2;
-/// The width that the first column keeps on a narrow terminal.
+/// The width that the first column keeps on a narrow terminal, unless a table keeps more.
 const LEAST_FIRST: usize = 8;
 
 /// A column.
@@ -43,6 +43,7 @@ struct Row {
 pub(crate) struct Table {
     columns: Vec<Column>,
     rows: Vec<Row>,
+    least_first: usize,
 }
 
 impl Table {
@@ -50,7 +51,13 @@ impl Table {
         Table {
             columns: columns.to_vec(),
             rows: Vec::new(),
+            least_first: LEAST_FIRST,
         }
+    }
+
+    /// Keeps at least this width of the first column. The end of a row is truncated instead.
+    pub fn keep_first(&mut self, columns: usize) {
+        self.least_first = columns;
     }
 
     /// Adds a row.
@@ -124,7 +131,7 @@ impl Table {
         let mut widths = self.widths();
         let first = self.room_of_first(screen.terminal.width);
         if let Some(width) = widths.first_mut() {
-            *width = (*width).min(first.max(LEAST_FIRST));
+            *width = (*width).min(first.max(self.least_first));
         }
         let set = |at: usize, text: &str| {
             let text = match is_words(text) {

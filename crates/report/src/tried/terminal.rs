@@ -16,6 +16,8 @@ const BAR: usize = 20;
 /// The minimum width of the bar; it is omitted if there is less space.
 const LEAST_BAR: usize = 6;
 
+/// The width that the names of remedies keep.
+const LEAST_NAME: usize = 16;
 /// The header of the column of what a remedy saves in addition to the others.
 const ADDED: &str = "added";
 
@@ -101,6 +103,7 @@ fn remedies(screen: &mut Screen, report: &TriedReport) {
         right(ADDED),
         left(""),
     ]);
+    table.keep_first(LEAST_NAME);
     for tried in &report.remedies {
         let style = match tried.kept {
             kept if kept.is_kept() => Style::Green,
