@@ -1,10 +1,10 @@
 //! Effects of `preheat run` that the command and its caller can observe.
 
 use std::fs;
-use std::process::Stdio;
+use std::process::{Command, Stdio};
 
 mod support;
-use support::{Directory, preheat, run, signal, wait_for};
+use support::{Directory, preheat, require, run, signal, wait_for};
 
 #[test]
 fn output_and_exit_code_are_the_commands_own() {
@@ -170,4 +170,41 @@ fn bad_flags_and_bad_recordings_are_sentences() {
         .args(["report", "empty"]));
     assert_eq!(said.code, Some(2), "{}", said.err);
     assert!(said.err.contains("newer"), "{}", said.err);
+}
+
+#[test]
+fn an_allocator_of_the_program_is_not_used_before_its_main() {
+    if require("gcc", Command::new("gcc").arg("--version").output().ok()).is_none() {
+        return;
+    }
+    let directory = Directory::new();
+    // As in GCL: memory can only be allocated once `main` has prepared it.
+    let source = "
+#include <stdio.h>
+#include <stdlib.h>
+#include <unistd.h>
+extern void *__libc_malloc(size_t), *__libc_calloc(size_t, size_t), *__libc_realloc(void *, size_t);
+extern void __libc_free(void *);
+static int ready;
+static void check(void) { if (!ready) _exit(99); }
+void *malloc(size_t n) { check(); return __libc_malloc(n); }
+void *calloc(size_t n, size_t m) { check(); return __libc_calloc(n, m); }
+void *realloc(void *p, size_t n) { check(); return __libc_realloc(p, n); }
+void free(void *p) { check(); __libc_free(p); }
+int main(void) { ready = 1; puts(\"ready\"); return 0; }
+";
+    fs::write(directory.join("program.c"), source).expect("it is written");
+    let compiled = Command::new("gcc")
+        .current_dir(directory.path())
+        .args(["-o", "program", "program.c"])
+        .status();
+    assert!(compiled.is_ok_and(|status| status.success()));
+    let program = directory.join("program");
+    let plain = Command::new(&program).status();
+    assert!(plain.is_ok_and(|status| status.success()));
+    let said = run(preheat()
+        .current_dir(directory.path())
+        .args(["run", "--starts", "1", "--output", "recording", "--"])
+        .arg(&program));
+    assert_eq!(said.code, Some(0), "{}", said.err);
 }

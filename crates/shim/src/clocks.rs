@@ -8,14 +8,14 @@
 
 use crate::callers::{self, Caller};
 use crate::files::found;
-use crate::loader::{Call, Step, each_mapped, entry, real_dlsym};
+use crate::loader::{Call, Step, each_mapped, entry};
 use crate::recorder::{self, system::Errno};
 use preheat_wire::{Clock, Elapsed, Event, Kind};
 use std::cell::Cell;
 use std::ffi::{c_char, c_int, c_void};
 use std::mem::transmute;
 use std::ptr::null_mut;
-use std::sync::atomic::{AtomicBool, AtomicPtr, AtomicU32, AtomicUsize, Ordering};
+use std::sync::atomic::{AtomicPtr, AtomicU32, AtomicUsize, Ordering};
 
 static CLOCK_GETTIME: AtomicPtr<c_void> = AtomicPtr::new(null_mut());
 static GETTIMEOFDAY: AtomicPtr<c_void> = AtomicPtr::new(null_mut());
@@ -30,15 +30,35 @@ static BASE: AtomicUsize = AtomicUsize::new(0);
 const MOST: u32 = 1 << 19;
 static READINGS: AtomicU32 = AtomicU32::new(0);
 
-/// True if the executable is a Python.
-static PYTHON: AtomicBool = AtomicBool::new(false);
+// The address of a function that only an interpreter has, or null. The loader resolves it: a
+// failed lookup would allocate its error message and free it later, and an executable that brings
+// its own allocator may not have prepared it before `main` (GCL, and with it Maxima).
+std::arch::global_asm!(
+    ".weak Py_BytesMain",
+    ".pushsection .data.rel.ro.preheat_interpreter, \"aw\"",
+    ".balign 8",
+    ".globl preheat_interpreter",
+    ".hidden preheat_interpreter",
+    "preheat_interpreter:",
+    ".quad Py_BytesMain",
+    ".popsection",
+);
+
+unsafe extern "C" {
+    #[link_name = "preheat_interpreter"]
+    static INTERPRETER: *const c_void;
+}
+
+/// Returns true if the executable is a Python.
+fn is_python() -> bool {
+    // SAFETY: the loader has written it before any code of this library runs.
+    !unsafe { INTERPRETER }.is_null()
+}
 
 /// Looks up the real functions.
 pub(crate) fn prepare() {
     found(&CLOCK_GETTIME, c"clock_gettime");
     found(&GETTIMEOFDAY, c"gettimeofday");
-    let python = !real_dlsym(libc::RTLD_DEFAULT, c"Py_BytesMain").is_null();
-    PYTHON.store(python, Ordering::Relaxed);
 }
 
 /// Called before `main` in a recorded process: records its own readings from now on, unless
@@ -56,7 +76,7 @@ pub(crate) fn main_begins() {
         )
     };
     let path = usize::try_from(length).ok().and_then(|end| path.get(..end));
-    if PYTHON.load(Ordering::Relaxed) || path.is_none_or(is_installed) {
+    if is_python() || path.is_none_or(is_installed) {
         return;
     }
     each_mapped(|executable| {
