@@ -24,19 +24,28 @@ pub(super) struct Anchor {
 
 /// The begins of iterations.
 pub(super) struct Begins {
-    /// One per anchor.
+    /// One per anchor, after those of earlier iterations.
     pub times: Vec<u64>,
     /// A human-readable rule.
     pub words: String,
 }
 
 /// The begins of iterations with these anchors if the program times each of them: the
-/// begins of the outermost region with one execution per iteration.
+/// begins of the outermost region with one execution per iteration. Its earlier executions that
+/// launch kernels are iterations too, although their launches are not those of the period: `launches`
+/// are the times of all.
 pub(super) fn timed(
     regions: &Regions,
     place: (usize, usize),
     anchors: &[Anchor],
+    launches: &[u64],
 ) -> Option<Begins> {
+    let launches_within = |execution: &Execution| {
+        let at = launches.partition_point(|launch| *launch < execution.begin);
+        launches
+            .get(at)
+            .is_some_and(|launch| *launch < execution.end)
+    };
     let begins = (regions.all.iter())
         .filter(|region| region.known)
         .filter_map(|region| {
@@ -53,7 +62,15 @@ pub(super) fn timed(
                 last = Some(execution.begin);
                 begins.push(execution.begin);
             }
-            Some(begins)
+            let first = begins.first().copied()?;
+            let earlier = executions.iter().take_while(|one| one.begin < first);
+            let earlier = earlier.filter(|one| launches_within(one));
+            Some(
+                earlier
+                    .map(|one| one.begin)
+                    .chain(begins)
+                    .collect::<Vec<u64>>(),
+            )
         });
     let times = begins.min_by_key(|begins| begins.first().copied())?;
     Some(Begins {
@@ -204,6 +221,7 @@ mod tests {
                 },
                 place,
                 &anchors,
+                &[1, 2, 10, 20, 30],
             );
             found.map(|begins| begins.times)
         };
@@ -215,6 +233,9 @@ mod tests {
             timed(vec![inner, own.clone()], (0, 0)),
             Some(vec![3, 14, 24])
         );
+        // Kernels that are launched in an earlier execution are not those of the period.
+        let longer = region(&[0, 3, 14, 24]);
+        assert_eq!(timed(vec![longer], (0, 0)), Some(vec![0, 3, 14, 24]));
         // A region of another thread, and one that not every iteration has.
         assert_eq!(timed(vec![own], (0, 1)), None);
         assert_eq!(timed(vec![region(&[3, 14])], (0, 0)), None);

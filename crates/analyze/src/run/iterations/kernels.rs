@@ -49,7 +49,8 @@ fn find_in(regions: &Regions, process: usize, facts: &Facts) -> Option<Detected>
     let launches: Vec<Launch> = merged(facts).take(KEPT).collect();
     let anchors = anchors(&launches, block, skipped + found.end);
     let at_anchors = at_anchors(&launches, &anchors);
-    let begins = begins::timed(regions, (process, thread), &at_anchors)
+    let times: Vec<u64> = launches.iter().map(|launch| launch.begin).collect();
+    let begins = begins::timed(regions, (process, thread), &at_anchors, &times)
         .unwrap_or_else(|| begins::begins(facts, thread, &at_anchors));
     Some(Detected {
         process,
