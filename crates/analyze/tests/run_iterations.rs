@@ -1,8 +1,9 @@
 //! Detection of iterations, doubts about them, and the excess of the first one.
 
 use preheat_analyze::run::analyze;
+use preheat_model::RemedyId;
 use preheat_model::run::trace::{Iteration, StartTrace, What};
-use preheat_model::run::{Cause, Temperature};
+use preheat_model::run::{Cause, RunReport, Temperature};
 
 #[path = "run_builder/mod.rs"]
 mod run_builder;
@@ -89,6 +90,30 @@ fn lines_determine_the_first_begin_and_short_ones_are_doubted() {
         &report.notes,
         "marks the beginning of an iteration"
     ));
+}
+
+#[test]
+fn a_first_line_without_a_begin_may_include_set_up() {
+    let report = |mark: bool| {
+        let mut p = Program::new(100);
+        p.busy(0, &[(0.0, 700.0)], 700.0);
+        let mut start = p.alone(700.0);
+        start.lines = (0..30).map(|i| ns(400.0 + 10.0 * f64::from(i))).collect();
+        if mark {
+            start.line_begins = vec![ns(380.0)];
+        }
+        findings("lines:^step", start).report
+    };
+    let warms_up = |report: &RunReport| {
+        let mut remedies = report.remedies.iter();
+        remedies.any(|remedy| remedy.id == RemedyId::WarmUp)
+    };
+    let without = report(false);
+    assert!(has_note(&without.notes, "may include the set-up"));
+    assert!(!warms_up(&without));
+    let with = report(true);
+    assert!(!has_note(&with.notes, "may include the set-up"));
+    assert!(warms_up(&with), "{:?}", with.remedies);
 }
 
 #[test]

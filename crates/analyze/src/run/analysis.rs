@@ -64,6 +64,7 @@ pub fn analyze(recording: &Recording) -> Findings {
             by: decision.by,
             compared: report.compares_first(),
             models: report.unit == Some(IterationUnit::Models),
+            begins: report.first_begin.is_none_or(|begin| begin.known),
             group,
             examined: &examined,
             start,

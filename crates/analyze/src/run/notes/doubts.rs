@@ -8,6 +8,8 @@ use super::super::trace::What;
 
 /// A first iteration below this share of a steady one is incomplete.
 const SHORTER: f64 = 0.5;
+/// Above this multiple of a steady one, it may include set-up.
+const LONGER: f64 = 1.5;
 
 /// The data that doubts are derived from.
 pub(in crate::run) struct Doubts<'a> {
@@ -16,6 +18,8 @@ pub(in crate::run) struct Doubts<'a> {
     pub compared: bool,
     /// True if the iterations are calls of different models.
     pub models: bool,
+    /// True if something shows where the first iteration begins.
+    pub begins: bool,
     /// The counted starts.
     pub group: &'a Group,
     /// All starts.
@@ -33,7 +37,12 @@ impl Doubts<'_> {
         if !self.compared {
             return vec![self.not_compared().to_owned()];
         }
-        let all = [self.few(), self.shorter(), self.not_waited_for()];
+        let all = [
+            self.few(),
+            self.shorter(),
+            self.with_set_up(),
+            self.not_waited_for(),
+        ];
         let all = all.into_iter().flatten().map(str::to_owned);
         all.chain(self.unsettled()).collect()
     }
@@ -93,16 +102,30 @@ impl Doubts<'_> {
         }
     }
 
+    /// Returns true if this holds for the first and the steady iteration of most starts.
+    fn in_most(&self, holds: impl Fn(f64, f64) -> bool) -> bool {
+        let starts = &self.group.starts;
+        let with = starts.iter().filter(|at| {
+            let summary = self.examined[**at].summary.as_ref();
+            let both = summary.and_then(|summary| Some((summary.first, summary.steady?)));
+            both.is_some_and(|(first, steady)| holds(first, steady))
+        });
+        with.count() * 2 > starts.len()
+    }
+
+    /// A slow first iteration whose begin is not known may include what precedes it.
+    fn with_set_up(&self) -> Option<&'static str> {
+        let slow = || self.in_most(|first, steady| first > LONGER * steady);
+        (self.by == IterationsBy::Lines && !self.begins && slow()).then_some(
+            "Nothing shows where the first iteration begins, so it may include the set-up of the \
+             program; `--iterations 'lines:BEGIN=>END'` names a line that begins it.",
+        )
+    }
+
     /// A first iteration is never much faster than a steady one, unless part of it is
     /// missing.
     fn shorter(&self) -> Option<&'static str> {
-        let shorter = |at: &&usize| {
-            let summary = self.examined[**at].summary.as_ref();
-            let steady = summary.and_then(|summary| Some((summary.first, summary.steady?)));
-            steady.is_some_and(|(first, steady)| first < SHORTER * steady)
-        };
-        let starts = &self.group.starts;
-        if starts.iter().filter(shorter).count() * 2 <= starts.len() {
+        if !self.in_most(|first, steady| first < SHORTER * steady) {
             return None;
         }
         match self.by {

@@ -122,8 +122,12 @@ fn share(part: f64, whole: f64) -> f64 {
     }
 }
 
-/// The iterations of the program, against a steady one or else the second.
+/// The iterations of the program, against a steady one or else the second. None if nothing shows
+/// where the first one begins: what it has beyond later ones may be set-up.
 fn of_iterations(report: &RunReport, waited: f64) -> Option<Repeated> {
+    if report.first_begin.is_some_and(|begin| !begin.known) {
+        return None;
+    }
     let first = report.first?;
     let second = report.second.map(|second| second.estimate);
     let of = "the first real iteration".to_owned();
