@@ -1,7 +1,8 @@
 //! The functions behind the program's own CPU time, from sampled stacks.
 //!
 //! The seconds of an item are divided equally among its samples. Samples are of CPU time,
-//! so a function gets the share of the seconds that it has of the samples.
+//! so a function gets the share of the seconds that it has of the samples. An item with too few
+//! samples leaves a part of its seconds to no function.
 
 use std::collections::{BTreeMap, HashMap};
 
@@ -15,6 +16,10 @@ use super::{MOST, kernel};
 const VISIBLE: f64 = 0.003;
 /// Deeper stacks are truncated in the flame graph.
 const DEEPEST: usize = 64;
+/// Fewer samples do not stand for a whole item, but each for this share of it or for these
+/// seconds, twice the sampling period, if they are more.
+const ENOUGH: f64 = 5.0;
+const LONGEST: f64 = 0.01;
 
 /// The sampled functions of a start.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -77,9 +82,14 @@ fn weigh(examined: &Examined) -> Vec<(u32, f64)> {
         let key = (sampled.item, sampled.in_first);
         let sum = sums.get(&key).copied().unwrap_or(0.0);
         let count = counts.get(&key).copied().unwrap_or(1.0);
-        (sampled.node, sum / count)
+        (sampled.node, weight(sum, count))
     });
     samples.collect()
+}
+
+/// The seconds of each of `count` samples of an item.
+fn weight(seconds: f64, count: f64) -> f64 {
+    (seconds / count).min((seconds / ENOUGH).max(LONGEST))
 }
 
 /// The key for summing functions: name, file and library.
@@ -254,6 +264,16 @@ mod tests {
             ],
             ..Stacks::default()
         }
+    }
+
+    #[test]
+    fn few_samples_do_not_stand_for_a_whole_item() {
+        assert_eq!(weight(1.0, 100.0), 0.01);
+        assert_eq!(weight(1.0, 5.0), 0.2);
+        assert_eq!(weight(1.0, 1.0), 0.2);
+        // A sample is of a few milliseconds.
+        assert_eq!(weight(0.005, 1.0), 0.005);
+        assert_eq!(weight(0.03, 1.0), 0.01);
     }
 
     #[test]
