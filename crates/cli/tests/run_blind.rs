@@ -135,6 +135,14 @@ int main(void) {
         let report = recorded(&directory, &["sh", "-c", line], &["--starts", "1"]);
         let part = "program, which the command started, is statically linked";
         assert_eq!(notes(&report, part), noted, "{line}: {:?}", report.notes);
+        // A child is named as the kernel names it.
+        if line.ends_with("true") {
+            let mut causes = report.causes.iter();
+            let own = causes.find(|found| found.cause == Cause::OwnCpu);
+            let items = &own.expect("it computes").items;
+            let is_named = |name: &str| name.starts_with("program (");
+            assert!(items.iter().any(|item| is_named(&item.name)), "{items:?}");
+        }
     }
 }
 

@@ -143,8 +143,9 @@ fn assign_samples(
     silent
 }
 
-/// Gives threads the last names that the launcher saw. A thread without a name has that of
-/// the thread that created it: this is no name.
+/// Gives threads the last names that the launcher saw, and a process that recorded nothing that of
+/// its main thread. A thread without a name has that of the thread that created it: this is not a
+/// name.
 fn name_threads(processes: &mut [Process], names: Vec<(u32, u32, String)>) {
     let names: HashMap<(u32, u32), String> = (names.into_iter())
         .map(|(process, thread, name)| ((process, thread), name))
@@ -152,6 +153,9 @@ fn name_threads(processes: &mut [Process], names: Vec<(u32, u32, String)>) {
     for process in processes {
         let main = process.pid;
         let of_main = names.get(&(main, main));
+        if let Some(name) = of_main.filter(|_| process.program == UNKNOWN) {
+            process.program.clone_from(name);
+        }
         for thread in &mut process.threads {
             if let Some(name) = names.get(&(main, thread.id)) {
                 thread.name.clone_from(name);
@@ -163,7 +167,7 @@ fn name_threads(processes: &mut [Process], names: Vec<(u32, u32, String)>) {
     }
 }
 
-/// The name of a process that has only samples.
+/// The name of a process that has only samples and whose name was not sampled either.
 const UNKNOWN: &str = "a child process";
 
 /// Processes known only from the launcher's samples: forked ones that record nothing,

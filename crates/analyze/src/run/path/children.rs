@@ -55,6 +55,20 @@ pub(in crate::run) fn name(process: &Process) -> &str {
     path.rsplit('/').next().unwrap_or(path)
 }
 
+/// The name by which a process was started, if its executable contains several programs, as
+/// `redis-server` is a link to `redis-check-rdb`; otherwise the name of the executable.
+pub(super) fn called(process: &Process) -> &str {
+    let executable = name(process);
+    let called = process.arguments.first().map_or("", String::as_str);
+    let called = called.rsplit('/').next().unwrap_or("");
+    // `python` is python3.11, and a login shell `-bash`.
+    let same = |name: &str| executable.contains(name) || name.contains(executable);
+    match called.is_empty() || executable.is_empty() || same(called.trim_start_matches('-')) {
+        true => executable,
+        false => called,
+    }
+}
+
 /// Returns true if a process compiles kernels for its whole lifetime.
 pub(in crate::run) fn is_compiler(process: &Process) -> bool {
     let name = name(process);
@@ -208,7 +222,7 @@ impl<'a> Child<'a> {
                 }),
             }),
             _ if worker => catalogue.named(compiling("a compile worker of TorchInductor")),
-            name => catalogue.named(name),
+            _ => catalogue.named(called(process)),
         };
         let for_torch_compile = format!("{}: {}", torch_compile::COMPILE, described(process));
         let cause = match compiler || worker {

@@ -41,7 +41,7 @@ impl Names {
         let main = is_main(process, thread);
         let is_wrapper = process.began < self.program_began;
         match (self.several, main) {
-            (false, true) if is_wrapper => children::name(process).into(),
+            (false, true) if is_wrapper => children::called(process).into(),
             (true, true) => numbered(process, str::to_owned),
             (true, false) => numbered(process, |process| {
                 format!("{} of {process}", a_thread(thread))
@@ -89,7 +89,7 @@ fn a_thread(thread: &Thread) -> String {
 /// A name that contains the name of a process, `python3 (4711)`, which differs between
 /// starts.
 fn numbered(process: &Process, name: impl Fn(&str) -> String) -> Label {
-    let (with_id, without) = match children::name(process) {
+    let (with_id, without) = match children::called(process) {
         "" => (format!("process {}", process.pid), "process"),
         program => (format!("{program} ({})", process.pid), program),
     };
@@ -104,6 +104,28 @@ fn numbered(process: &Process, name: impl Fn(&str) -> String) -> Label {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_program_has_the_name_by_which_it_was_started() {
+        let called = |program: &str, argument: &str| {
+            let process = Process {
+                pid: 7,
+                program: program.to_owned(),
+                arguments: vec![argument.to_owned()],
+                ..Process::default()
+            };
+            numbered(&process, str::to_owned).name
+        };
+        let redis = called("/usr/bin/redis-check-rdb", "redis-server");
+        assert_eq!(redis, "redis-server (7)");
+        assert_eq!(
+            called("/usr/bin/python3.11", "/venv/bin/python"),
+            "python3.11 (7)"
+        );
+        assert_eq!(called("/usr/bin/bash", "-bash"), "bash (7)");
+        assert_eq!(called("/usr/bin/dash", "sh"), "dash (7)");
+        assert_eq!(called("", "sh"), "sh (7)");
+    }
 
     #[test]
     fn threads_have_distinct_names() {
