@@ -382,3 +382,41 @@ fn unpaired_readings_get_a_note() {
             .any(|note| note.contains("lock readings"))
     );
 }
+
+#[test]
+fn programs_of_packages_that_a_program_starts_are_not_timed() {
+    let reading = |p: &mut Program, at: f64, place: &str| {
+        let place = p.text(&place.replace(' ', "\0"));
+        p.process.readings.push(Reading {
+            time: ns(at),
+            thread: 0,
+            place,
+            clock: Clock::Time,
+            value: ns(at),
+        });
+    };
+    let names = |own: &str| -> Vec<String> {
+        let (mut p, mut child) = (Program::python(100), Program::python(200));
+        for (at, line) in [(100.0, 3), (120.0, 5), (130.0, 3), (135.0, 5)] {
+            reading(&mut p, at, &format!("{own} {line} step"));
+            let monitor = format!("/v/site-packages/ray/monitor.py {} update", line + 10);
+            reading(&mut child, at + 1.0, &monitor);
+        }
+        p.busy(0, &[(0.0, 300.0)], 300.0);
+        child.process.parent = 100;
+        let others = vec![child.started(50.0, 60.0, 200.0)];
+        let report = analyze(&recording("auto", vec![p.beside(others, 300.0)])).report;
+        report
+            .regions
+            .into_iter()
+            .map(|region| region.name)
+            .collect()
+    };
+    assert_eq!(names("a.py"), ["a.py:3–5"]);
+    // A program of a package that is the command itself is.
+    let of_package = names("/v/site-packages/tool/__main__.py");
+    assert!(
+        of_package.contains(&"__main__.py:3–5".to_owned()),
+        "{of_package:?}"
+    );
+}

@@ -137,17 +137,27 @@ impl Region {
     }
 }
 
+/// Installed packages, as parts of paths.
+const PACKAGES: [&str; 2] = ["/site-packages/", "/dist-packages/"];
+
 /// Finds the regions of a start. Compilers run by the program and `preheat start` are
-/// skipped: their timers are not the program's own code.
+/// skipped: their timers are not the program's own code. Neither are those of a package's own
+/// programs, if any other process reads clocks.
 pub(in crate::run) fn regions(trace: &StartTrace, timers: &Timers) -> Regions {
     let root = root(trace);
     let processes = (trace.processes.iter().enumerate())
         .filter(|(number, process)| Some(*number) == root || !is_compiler(process))
         .filter(|(_, process)| !is_preheat_start(process));
+    let mut all: Vec<(usize, &Process, Places)> = processes
+        .map(|(number, process)| (number, process, Places::new(process, timers)))
+        .filter(|(_, _, places)| !places.by_text.is_empty())
+        .collect();
+    if all.iter().any(|(.., places)| !places.are_of_packages()) {
+        all.retain(|(.., places)| !places.are_of_packages());
+    }
     let mut found = Vec::new();
     let mut regions = Regions::default();
-    for (number, process) in processes {
-        let places = Places::new(process, timers);
+    for (number, process, places) in all {
         let pairs = pairs(number, process, &places, timers);
         unpaired(process, (&places, timers), &pairs, &mut regions.unpaired);
         found.extend(pairs);
@@ -287,6 +297,12 @@ impl Places {
             });
         }
         Places { by_text, positions }
+    }
+
+    /// Returns true if all readings are by installed packages: the process runs a program of one.
+    fn are_of_packages(&self) -> bool {
+        let mut first = self.by_text.values().filter_map(|frames| frames.first());
+        first.all(|frame| PACKAGES.iter().any(|part| frame.file.contains(part)))
     }
 
     /// The location of a reading, with its position within the line and that of the reading
