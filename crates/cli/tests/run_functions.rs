@@ -338,7 +338,7 @@ fn refused_perf_events_are_noted_with_what_to_do() {
     let text = fs::read_to_string(directory.join("run.json")).expect("the JSON is there");
     let report: RunReport = serde_json::from_str(&text).expect("it is a report");
     let notes = report.notes.join("\n");
-    assert!(notes.contains("native code"), "{notes}");
+    assert!(notes.contains("Native code"), "{notes}");
     assert!(notes.contains("kernel.perf_event_paranoid") || notes.contains("--cap-add PERFMON"));
     // Python functions are found without them.
     assert!(

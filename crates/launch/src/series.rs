@@ -101,14 +101,14 @@ impl<'a> Series<'a> {
         }
         if self.among_several {
             self.note(
-                "standard input is a pipe, which can be read only once: all starts had an empty one"
+                "Standard input is a pipe, which can be read only once: all starts had an empty one."
                     .into(),
             );
         } else if self.order.len() > 1 && self.request.starts.is_none() {
             self.order.truncate(1);
             self.manifest.settings.ended_early = Some("standard input is a pipe, which can be read only once, so only one start was made; use a file instead, or --starts if the command does not read it".into());
         } else if self.order.len() > 1 {
-            self.note("standard input is a pipe, which can be read only once: starts after the first had an empty one".into());
+            self.note("Standard input is a pipe, which can be read only once: starts after the first had an empty one.".into());
         }
     }
 
@@ -286,7 +286,7 @@ impl<'a> Series<'a> {
             return None;
         }
         if number == 0 {
-            self.note("the first start used the page cache as it was found: the files to evict are only known after it".into());
+            self.note("The first start used the page cache as it was found: the files to evict are only known after it.".into());
             return None;
         }
         let ours = [self.installed.directory.as_path(), self.output.as_path()];
@@ -317,7 +317,7 @@ impl<'a> Series<'a> {
         match (&unrecorded, &self.program.unrecorded) {
             (Some(why), _) => self.note(why.clone()),
             (None, Some(why)) if left == Left::ByOthers => {
-                self.note(format!("{why}; only its child processes are recorded"));
+                self.note(format!("{why}; only its child processes are recorded."));
             }
             _ => {}
         }
@@ -325,7 +325,7 @@ impl<'a> Series<'a> {
         for (path, why) in ended.unrecorded.iter().filter(|(path, _)| *path != own) {
             let name = path.display();
             self.note(format!(
-                "{name}, which the command started, {why}; its time counts as the program's own CPU time"
+                "{name}, which the command started, {why}; its time counts as the program's own CPU time."
             ));
         }
         ended.notes.into_iter().for_each(|note| self.note(note));

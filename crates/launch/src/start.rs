@@ -53,7 +53,7 @@ impl Start<'_> {
     pub(crate) fn run(mut self, signals: &Signals) -> Result<Ended, LaunchError> {
         let mut notes = Vec::new();
         let samples = Samples::create(self.directory, self.limit)
-            .map_err(|why| notes.push(format!("threads and processes were not sampled: {why}")))
+            .map_err(|why| notes.push(format!("Threads and processes were not sampled: {why}.")))
             .ok();
         let (command, clock) = self.prepare(signals).map_err(cannot_begin)?;
         // From before the child exists until signals can be forwarded to it. The threads
@@ -73,12 +73,13 @@ impl Start<'_> {
             let errors = self.errors.take();
             through.begin(&pattern, self.quiet, errors, samples.clone())
         });
-        let relay = relay.and_then(|begun| or_note(begun, "its lines were not read", &mut notes));
+        let relay =
+            relay.and_then(|begun| or_note(begun, "The lines of output were not read", &mut notes));
         let sampler = samples
             .clone()
             .map(|samples| Sampler::begin(pid, self.directory, samples));
         let sampler = sampler
-            .and_then(|begun| or_note(begun, "threads and processes were not sampled", &mut notes));
+            .and_then(|begun| or_note(begun, "Threads and processes were not sampled", &mut notes));
         signals::pass_to(pid, relay.as_ref().and_then(Relay::terminal));
         drop(blocked);
 
@@ -229,7 +230,7 @@ fn cannot_begin(why: io::Error) -> LaunchError {
 /// The value, or a note about the failure.
 fn or_note<T>(begun: io::Result<T>, what: &str, notes: &mut Vec<String>) -> Option<T> {
     begun
-        .map_err(|why| notes.push(format!("{what}: {why}")))
+        .map_err(|why| notes.push(format!("{what}: {why}.")))
         .ok()
 }
 

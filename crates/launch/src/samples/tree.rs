@@ -175,17 +175,17 @@ impl Tree {
     fn summary(mut self) -> Summary {
         let mut notes: Vec<String> = self.stacks.note().into_iter().collect();
         if let Err(why) = self.stacks.finish(&self.directory.join(STACKS_FILE)) {
-            notes.push(format!("sampled functions could not be written: {why}"));
+            notes.push(format!("Sampled functions could not be written: {why}."));
         }
         if let Err(why) = self.mapper.finish(&self.directory.join(MAPPED_FILE)) {
-            notes.push(format!("host memory by mapping is not known: {why}"));
+            notes.push(format!("Host memory by mapping is not known: {why}."));
         }
         if !self.precise {
-            notes.push("this kernel does not report the CPU time of threads in nanoseconds: it was sampled in clock ticks, and the time spent waiting for a processor is unknown".to_owned());
+            notes.push("This kernel does not report the CPU time of threads in nanoseconds: it was sampled in clock ticks, and the time spent waiting for a processor is unknown.".to_owned());
         }
         if self.left_out {
             notes.push(format!(
-                "only the first {PROCESSES} processes, and {THREADS} threads of each, were sampled from outside"
+                "Only the first {PROCESSES} processes, and {THREADS} threads of each, were sampled from outside."
             ));
         }
         Summary {

@@ -58,9 +58,9 @@ impl Native {
         let limit = paranoid().unwrap_or(2);
         (!self.kernel).then(|| {
             format!(
-                "system calls and page faults are not among the functions of the program's own CPU \
+                "System calls and page faults are not among the functions of the program's own CPU \
                  time: the kernel does not let this user sample them (kernel.perf_event_paranoid is \
-                 {limit}); `sysctl kernel.perf_event_paranoid=1` or the capability CAP_PERFMON allows it"
+                 {limit}); `sysctl kernel.perf_event_paranoid=1` or the capability CAP_PERFMON allows it."
             )
         })
     }
@@ -156,8 +156,8 @@ fn describe(why: &io::Error, paranoid: Option<i32>) -> String {
         Some(_) => format!("perf events cannot be opened ({why})"),
     };
     format!(
-        "native code in the program's own CPU time is not listed by library and function, only \
-         Python functions are: {reason}"
+        "Native code in the program's own CPU time is not listed by library and function, only \
+         Python functions are: {reason}."
     )
 }
 
