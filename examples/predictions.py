@@ -4,8 +4,12 @@ advises, and compares what it saves with what was predicted.
     python examples/predictions.py PREHEAT PROGRAMS.json [ROUNDS] > table.md
 
 PROGRAMS.json is a list of objects: `name`, `command` (a list), `environment` (added to this
-one), and `caches` (variables with the directories of filled caches, for kept-caches). Packages
-that avoidable-imports names are blocked, as if they were uninstalled.
+one), `remedies` (only these ids), and `caches` (variables with the directories of filled caches, for kept-caches). Packages
+that avoidable-imports names are blocked, as if they were uninstalled. For warm-up, a program prints
+the number and the seconds of each iteration (`step 0 0.123456`), and makes as many iterations before number 0
+as WARM_UP asks for. For prefetch, each start finds a cold disk: the files that the program opens (according
+to strace) are evicted from the page cache. They are read again before it starts (`prefetch, before`), or by
+`preheat start` while it runs (`prefetch, beside`).
 
 Other programs on the machine must not decide the result. A round starts every variant
 once, and records the program once (three starts). The prediction is the median, over the rounds, of the
@@ -54,13 +58,14 @@ runpy.run_path(sys.argv[0], run_name="__main__")
 
 
 def predicted(preheat, program, environment, directory):
-    """The remedies of a recording, by id: the share of the start (the CPU time of imports), and
-    the packages to avoid."""
+    """The remedies of a recording, by id: the share of the start (the CPU time of imports, the seconds
+    of later iterations), and the packages to avoid or the number of iterations."""
     path = os.path.join(directory, "run.json")
+    flags = ["--temperature", "process,disk"] if "prefetch" in program.get("remedies", []) else []
     with tempfile.TemporaryDirectory(dir=directory) as recording:
         subprocess.run(
             [preheat, "run", "--starts", "3", "--json", path, "-o", os.path.join(recording, "rec")]
-            + ["--"] + program["command"],
+            + flags + ["--"] + program["command"],
             env=environment, check=True, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL,
         )
     with open(path) as file:
@@ -68,7 +73,11 @@ def predicted(preheat, program, environment, directory):
     total = report["time_to_first"]["estimate"]
     found = {}
     for remedy in report["remedies"]:
-        if remedy["helps"]:
+        if remedy["helps"] and remedy.get("later"):
+            found[remedy["id"]] = remedy["later"]["seconds"], remedy["later"]["after"]
+        elif remedy["helps"] and remedy["id"] == "prefetch":
+            found["prefetch"] = remedy["saving"], None
+        elif remedy["helps"]:
             imports = re.findall(r"([\w.]+) \(.*?, ([\d.]+) (m?s) of CPU time\) is imported by", remedy["what"])
             value = remedy["saving"] / total
             if imports:
@@ -94,6 +103,67 @@ def times(command, environment):
     if child.returncode:
         raise subprocess.CalledProcessError(child.returncode, command)
     return time.perf_counter() - began, usage.ru_utime + usage.ru_stime
+
+
+def opened(command, environment):
+    """The files that a program opens."""
+    with tempfile.NamedTemporaryFile("r") as file:
+        trace = ["strace", "-f", "-qq", "-e", "trace=openat,execve", "-o", file.name]
+        subprocess.run(trace + command, env=environment, check=True, stdout=subprocess.DEVNULL)
+        paths = set(re.findall(r'"(/[^"]+)"[^"]*= \d+$', file.read(), re.M))
+    return [path for path in sorted(paths) if os.path.isfile(path) and not path.startswith(("/proc/", "/sys/"))]
+
+
+def evict(paths):
+    for path in paths:
+        with open(path, "rb") as file:
+            os.posix_fadvise(file.fileno(), 0, 0, os.POSIX_FADV_DONTNEED)
+
+
+def read(paths):
+    for path in paths:
+        with open(path, "rb") as file:
+            while file.read(1 << 20):
+                pass
+
+
+def first_iteration(command, environment):
+    """The seconds that the program prints for its iteration number 0."""
+    done = subprocess.run(command, env=environment, check=True, stdout=subprocess.PIPE, text=True)
+    return float(re.search(r"^[a-z]+ 0 (\d+\.\d+)$", done.stdout, re.M)[1])
+
+
+def later(program, rounds, environment, found, again):
+    """What a warm-up takes off the first iteration: medians of interleaved starts."""
+    warm = dict(environment, WARM_UP=str(found[1]))
+    both = [], []
+    said = [found[0]]
+    for number in range(rounds + 1):
+        for times, its in zip(both, (environment, warm)):
+            times.append(first_iteration(program["command"], its))
+        if number > 1:
+            said.append(again()["warm-up"][0])
+    plain, warmed = (statistics.median(times[1:]) for times in both)
+    return plain, statistics.median(said), plain - warmed
+
+
+def cold(preheat, program, rounds, environment, found):
+    """What reading files ahead saves on a cold disk, before the start and beside it: medians of
+    interleaved starts."""
+    paths = opened(program["command"], environment)
+    plain = program["command"]
+    beside = [preheat, "start", "--only", "prefetch", "--"] + plain
+    subprocess.run(beside, env=environment, check=True, stdout=subprocess.DEVNULL)
+    taken = {"plain": [], "before": [], "beside": []}
+    for number in range(rounds + 1):
+        for way, times_of in taken.items():
+            evict(paths)
+            if way == "before":
+                read(paths)
+            times_of.append(times(beside if way == "beside" else plain, environment)[0])
+    median = {way: statistics.median(all_of[1:]) for way, all_of in taken.items()}
+    for way in ("before", "beside"):
+        yield way, median["plain"], found[0], median["plain"] - median[way]
 
 
 def commands(preheat, program, environment, remedies):
@@ -130,6 +200,16 @@ def measure(preheat, program, rounds):
         remedies = predicted(preheat, program, environment, directory)
         if only:
             remedies = {way: value for way, value in remedies.items() if way in only}
+        again = lambda: predicted(preheat, program, environment, directory)  # noqa: E731
+        if "warm-up" in remedies and only:
+            plain, said, saved = later(program, rounds, environment, remedies["warm-up"], again)
+            yield program["name"], "warm-up", plain, said, saved, abs(said - saved) / abs(saved)
+        if "prefetch" in remedies and only:
+            for way, plain, said, saved in cold(preheat, program, rounds, environment, remedies["prefetch"]):
+                yield program["name"], "prefetch, " + way, plain, said, saved, abs(said - saved) / abs(saved)
+        remedies = {way: value for way, value in remedies.items() if way not in ("warm-up", "prefetch")}
+        if not remedies:
+            return
         ways = commands(preheat, program, environment, remedies)
         shares = {way: [remedies[way][0]] for way in ways if way in remedies}
         taken = {way: [] for way in ways}
@@ -139,9 +219,9 @@ def measure(preheat, program, rounds):
                 if number:  # The first fills what is kept.
                     taken[way].append(found)
             if number > 1:
-                again = predicted(preheat, program, environment, directory)
+                values_again = again()
                 for way, values in shares.items():
-                    values.append(again.get(way, (0.0,))[0])
+                    values.append(values_again.get(way, (0.0,))[0])
         subprocess.run([preheat, "start", "--stop"], env=environment, stderr=subprocess.DEVNULL)
     for way, values in shares.items():
         clock = 1 if way in SAVE_CPU_TIME else 0
@@ -163,8 +243,9 @@ def main():
     for program in programs:
         for name, what, plain, said, saved, error in measure(preheat, program, rounds):
             errors.append(error)
-            print("| %s | %s | %.2f s | −%.2f s | −%.2f s | %.0f %% |"
-                  % (name, what, plain, said, saved, 100 * error), flush=True)
+            unit, scale, digits = ("s", 1, 2) if plain >= 0.1 else ("ms", 1e3, 2)
+            numbers = ["%.*f %s" % (digits, number * scale, unit) for number in (plain, -said, -saved)]
+            print("| %s | %s | %s | %.0f %% |" % (name, what, " | ".join(numbers).replace("-", "−"), 100 * error), flush=True)
     if errors:
         print("\nMedian error: %.0f %%." % (100 * statistics.median(errors)))
 

@@ -11,6 +11,13 @@ The third audit, `python audit.py preheat third`, needs other packages:
     apt install octave ruby perl golang-go php-cli ffmpeg python3-opencv
     CGO_ENABLED=0 go build primes.go
 
+The fourth audit:
+
+    venv/bin/pip install warp-lang tinygrad pytensor faiss-cpu cvxpy rdkit mypy datasette ray
+    apt install gnuplot-nox
+    PATH=$PWD/venv/bin:$PATH python audit.py preheat warp_particles tinygrad_step pytensor_model \
+        faiss_search cvxpy_solve rdkit_molecules mypy_check datasette_query ray_tasks plot.gp
+
 Each program is recorded twice. In the first run its own timers are compared with the first and
 the steady iteration. In the second it runs behind `/usr/bin/time -v`, Python with `-X importtime`,
 and prints the time of its first result: for the imports, the time to first and the peak memory.
@@ -47,6 +54,12 @@ for command, step in [
     PROGRAMS[command[-1].removeprefix("./")] = (command, ["--iterations", f"lines:^begin=>^{step}"])
 PROGRAMS["transcode.sh"] = (["./transcode.sh"], ["--iterations", "lines:^clip"])
 SECOND = list(PROGRAMS)[: len(PROGRAMS) - len(THIRD) - 7]
+FOURTH = [
+    "warp_particles", "tinygrad_step", "pytensor_model", "faiss_search", "cvxpy_solve",
+    "rdkit_molecules", "mypy_check", "datasette_query", "ray_tasks",
+]
+PROGRAMS |= {name: (["python", name + ".py"], []) for name in FOURTH}
+PROGRAMS["plot.gp"] = (["gnuplot", "plot.gp"], ["--iterations", "lines:^begin=>^plot"])
 
 IMPORTS = ("Python imports", "bytecode compilation", "library loading")
 
@@ -86,8 +99,8 @@ def audit(preheat, name):
     command, flags = PROGRAMS[name]
     environment = {key: value for key, value in os.environ.items() if key != "PYTHONDONTWRITEBYTECODE"}
     subprocess.run(command, env=environment, check=True, capture_output=True)  # Writes bytecode.
-    report, output, _ = recorded(preheat, flags, command, environment)
-    starts = timed(output)[1:]
+    report, output, errors = recorded(preheat, flags, command, environment)
+    starts = (timed(output) or timed(errors))[1:]
     first = mean([start[0] for start in starts])
     steady = mean([statistics.median(start[len(start) // 2 :]) for start in starts])
     causes = sum(cause["seconds"] for cause in report["causes"])

@@ -1,6 +1,9 @@
+import os
 import time
 import numpy as np
 from numba import njit
+
+WARM_UP = int(os.environ.get("WARM_UP", 0))
 
 @njit
 def pairwise(points):
@@ -11,7 +14,7 @@ def pairwise(points):
     return total
 
 points = np.random.default_rng(0).random(3000)
-for number in range(30):
+for number in range(-WARM_UP, 30):
     began = time.perf_counter()
     value = pairwise(points)
     print(f"call {number} {time.perf_counter() - began:.6f}", flush=True)

@@ -1,0 +1,5 @@
+import os
+import seaborn
+
+print(len(seaborn.color_palette("viridis", 7)), flush=True)
+os._exit(0)

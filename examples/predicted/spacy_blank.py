@@ -1,0 +1,5 @@
+import os
+import spacy
+
+print(len(spacy.blank("en")("What does an import cost?")), flush=True)
+os._exit(0)
