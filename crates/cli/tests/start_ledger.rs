@@ -308,6 +308,30 @@ structlog.get_logger().info('by structlog')
     assert!(listed.contains("asks about the terminal"), "{listed}");
 }
 
+/// `isatty` makes the first of these requests, and the second one since glibc 2.42.
+#[test]
+fn requests_that_ask_about_a_terminal_are_no_acts() {
+    let program = "import json, tries\nprint(tries.found)\n";
+    let Some((warm, installed)) = Warm::with_package("numpy", program) else {
+        return;
+    };
+    let tries = "import fcntl
+found = []
+for request in (0x5401, 0x802c542a):
+    try:
+        fcntl.ioctl(0, request, bytes(60))
+    except OSError as error:
+        found.append(error.errno)
+";
+    fs::write(installed.join("tries.py"), tries).expect("it is written");
+    warm.warm_up(&PROGRAM, &as_is);
+    let (said, out) = agrees(&warm, &PROGRAM, &as_is);
+    assert!(said.contains("started warm"), "{said}");
+    assert_eq!(out, "[25, 25]\n");
+    let listed = left_out(&warm);
+    assert!(!listed.contains("controls a device"), "{listed}");
+}
+
 /// A module that acts has its effect once in every start, and never in a trial.
 #[test]
 fn an_act_happens_once_in_each_start() {

@@ -45,7 +45,8 @@ pub(super) enum Creates {
     Unnamed,
 }
 
-const TERMINAL: [u64; 2] = [libc::TCGETS, libc::TIOCGWINSZ];
+/// Requests that only ask. `tcgetattr` and `isatty` make the second one since glibc 2.42.
+const TERMINAL: [u64; 3] = [libc::TCGETS, libc::TCGETS2, libc::TIOCGWINSZ];
 
 impl Call {
     pub(super) fn meaning(&self) -> Meaning {
