@@ -114,6 +114,7 @@ pub enum Command {
 #[command(
     before_help = "Measures driver initialization, allocation, transfer, kernel launch, training and inference: the first time against the steady state. Every start is a fresh process, both natively and in the frameworks installed in the chosen Python. Then tests whether twenty common claims about cold start hold on this machine.",
     help_template = TEMPLATE,
+    mut_args(with_standard_output),
     after_help = "Examples:
   preheat lab                                   all experiments, about a minute
   preheat lab --quick                           a first impression in seconds
@@ -175,12 +176,15 @@ pub struct LabArguments {
     pub list: bool,
 }
 
-/// Removes the offer to write to standard output from the help of a flag.
-fn without_standard_output(arg: clap::Arg) -> clap::Arg {
-    let help = arg.get_help().map(ToString::to_string).unwrap_or_default();
-    match help.strip_suffix("; - for standard output") {
-        Some(help) => arg.help(help.to_owned()),
-        None => arg,
+/// Adds to the flags of a result, and of its exports, that they can write to standard output.
+/// Those of `run` cannot: standard output belongs to the command there.
+fn with_standard_output(arg: clap::Arg) -> clap::Arg {
+    match arg.get_id().as_str() {
+        "json" | "html" | "csv" | "perfetto" | "speedscope" => {
+            let help = arg.get_help().map(ToString::to_string).unwrap_or_default();
+            arg.help(format!("{help}; - for standard output"))
+        }
+        _ => arg,
     }
 }
 
@@ -188,8 +192,6 @@ fn without_standard_output(arg: clap::Arg) -> clap::Arg {
 #[command(
     before_help = "Runs the command, unmodified, in fresh processes; finds its iterations; and reports how long it takes to the first result, how much slower the first iteration is than the steady one, where every millisecond and megabyte went, and what would remove it. The output, input and exit code of the command are unchanged; the report is written to standard error.",
     help_template = TEMPLATE,
-    // Standard output belongs to the command.
-    mut_args(without_standard_output),
     after_help = "Examples:
   preheat run -- python train.py
   preheat run --starts 10 -- python -m mypackage.serve --once
@@ -274,6 +276,7 @@ pub struct RunArguments {
 #[command(
     before_help = "Recordings made by `preheat run` and files written by `preheat lab --json` are analyzed again, with the statistics of this version. Files written by `preheat run --json` and measurements made by `preheat start --measure` are shown unchanged. With flags that name files, the result is written there instead of being shown.",
     help_template = TEMPLATE,
+    mut_args(with_standard_output),
     after_help = "Examples:
   preheat report preheat-train                     a recording
   preheat report preheat-train --perfetto t.pftrace

@@ -25,11 +25,11 @@ use crate::{run, terminal};
 /// The flags for output files of any result.
 #[derive(Clone, Debug, Args)]
 pub struct ShowArguments {
-    /// Write the result as JSON; - for standard output
+    /// Write the result as JSON
     #[arg(long, value_name = "FILE")]
     pub json: Option<PathBuf>,
 
-    /// Write the result as a self-contained HTML page; - for standard output
+    /// Write the result as a self-contained HTML page
     #[arg(long, value_name = "FILE")]
     pub html: Option<PathBuf>,
 }
@@ -37,15 +37,15 @@ pub struct ShowArguments {
 /// The flags for output files that need a recording.
 #[derive(Debug, Args)]
 pub struct ExportArguments {
-    /// Write causes and iterations of every start as CSV; - for standard output
+    /// Write causes and iterations of every start as CSV
     #[arg(long, value_name = "FILE")]
     pub csv: Option<PathBuf>,
 
-    /// Write every recorded span as a trace for ui.perfetto.dev; - for standard output
+    /// Write every recorded span as a trace for ui.perfetto.dev
     #[arg(long, value_name = "FILE")]
     pub perfetto: Option<PathBuf>,
 
-    /// Write causes and recorded spans as profiles for speedscope.app; - for standard output
+    /// Write causes and recorded spans as profiles for speedscope.app
     #[arg(long, value_name = "FILE")]
     pub speedscope: Option<PathBuf>,
 

@@ -22,6 +22,7 @@ The format is detected from the content, never from the file name:
   JSON list           [0.2, 0.1, …], or a list of such lists, one per start
   plain text          one number per line; an empty line ends a start, # begins a comment",
     help_template = TEMPLATE,
+    mut_args(super::with_standard_output),
     after_help = "Examples:
   preheat classify results.json.bz2            a whole Krun experiment
   preheat classify *.csv --html classes.html   many files, one page

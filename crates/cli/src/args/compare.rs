@@ -20,6 +20,7 @@ use crate::show::ShowArguments;
 
 The verdicts are corrected for the number of quantities compared: at most one comparison in twenty reports a difference between two equal programs. A comparison fails (exit code 1) only if the whole interval of a quantity lies beyond --max-regression and its change is at least --min-change.",
     help_template = TEMPLATE,
+    mut_args(super::with_standard_output),
     after_help = "Examples:
   preheat compare preheat-train preheat-train-2        two recordings
   preheat compare main.json branch.json                two results of run --json or lab --json
