@@ -1,4 +1,5 @@
-//! `train`, and its variants `train-initialized` and `train-no-optimizer`: Linear(10,10), batch 1, squared error against zeros, SGD 0.01.
+//! `train`, and its variants `train-initialized` and `train-no-optimizer`: Linear(10,10), batch
+//! 1, squared error against zeros, SGD 0.01.
 //!
 //! *From nothing*, the first iteration runs in a process that has not touched the device
 //! yet. With the *model on the device*, as most scripts time it, device, model and input

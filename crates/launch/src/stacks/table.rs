@@ -155,8 +155,7 @@ impl Table {
     }
 }
 
-/// Returns true if native code is the interpreter's own: what it does is better described by the Python
-/// function.
+/// Returns true if native code is part of the interpreter. The Python function describes it better.
 fn is_python(frame: &StackFrame) -> bool {
     let name = frame.library.rsplit('/').next().unwrap_or("");
     name.starts_with("python") || name.starts_with("libpython")

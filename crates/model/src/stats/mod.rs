@@ -1,4 +1,5 @@
-//! Estimates with intervals, medians, classes, and the seeded random numbers behind orders and resampling.
+//! Estimates with intervals, medians, classes, and the seeded random numbers behind orders and
+//! resampling.
 
 mod rng;
 
