@@ -19,7 +19,7 @@ pub(super) struct Detail {
     /// True if detail is left out.
     pub(super) sparse: AtomicBool,
     /// A lock: the thread that sets it may use `inside`.
-    taken: AtomicBool,
+    locked: AtomicBool,
     /// An override of the schedule.
     forced: AtomicU8,
     inside: UnsafeCell<Inside>,
@@ -175,7 +175,7 @@ impl Detail {
     /// Updates the schedule and applies its decision. Marks that arrive while another thread
     /// does this are not counted, which makes no difference.
     fn change(&self, time: Option<u64>, work: impl FnOnce(&mut Schedule)) {
-        if self.taken.swap(true, Ordering::Acquire) {
+        if self.locked.swap(true, Ordering::Acquire) {
             return;
         }
         // SAFETY: this thread holds the lock until it is released below.
@@ -196,7 +196,7 @@ impl Detail {
             }
             _ => {}
         }
-        self.taken.store(false, Ordering::Release);
+        self.locked.store(false, Ordering::Release);
     }
 
     /// Detail is only left out together with a record that shows it.

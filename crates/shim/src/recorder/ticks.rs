@@ -136,7 +136,7 @@ impl Anchor {
 /// The length of a tick, for all threads.
 struct Rate {
     /// A lock: the thread that sets it may use the other fields.
-    taken: AtomicBool,
+    locked: AtomicBool,
     /// The first anchor, the base of the estimate.
     ticks: AtomicU64,
     time: AtomicU64,
@@ -147,7 +147,7 @@ struct Rate {
 }
 
 static RATE: Rate = Rate {
-    taken: AtomicBool::new(false),
+    locked: AtomicBool::new(false),
     ticks: AtomicU64::new(0),
     time: AtomicU64::new(0),
     tick: AtomicU64::new(0),
@@ -165,13 +165,13 @@ pub(super) fn prepare() {
 
 /// In a forked child: another thread may have held the lock.
 pub(super) fn forked() {
-    RATE.taken.store(false, Ordering::Relaxed);
+    RATE.locked.store(false, Ordering::Relaxed);
 }
 
 impl Rate {
     /// Nanoseconds per tick, updated at an anchor; `None` while unknown.
     fn tick(&self, ticks: u64, time: u64) -> Option<u64> {
-        if !self.trusted.load(Ordering::Relaxed) || self.taken.swap(true, Ordering::Acquire) {
+        if !self.trusted.load(Ordering::Relaxed) || self.locked.swap(true, Ordering::Acquire) {
             return None;
         }
         let base = self.time.load(Ordering::Relaxed);
@@ -193,7 +193,7 @@ impl Rate {
             }
         };
         self.tick.store(tick, Ordering::Relaxed);
-        self.taken.store(false, Ordering::Release);
+        self.locked.store(false, Ordering::Release);
         (tick != 0).then_some(tick)
     }
 }

@@ -2,22 +2,22 @@
 
 use super::{Detail, Entry, Library, NONE, Place, Then, entry};
 
-const fn takes(name: &'static str, detail: Detail) -> Entry {
+const fn hooked(name: &'static str, detail: Detail) -> Entry {
     entry(name, Library::Driver, detail)
 }
 
 const fn plain(name: &'static str) -> Entry {
-    takes(name, Detail::Plain)
+    hooked(name, Detail::Plain)
 }
 
 const fn heavy(name: &'static str) -> Entry {
-    takes(name, Detail::Heavy)
+    hooked(name, Detail::Heavy)
 }
 
 /// An allocation whose address is stored where the first argument points; its size is the
 /// second.
 const fn allocates(name: &'static str, stream: u8) -> Entry {
-    let mut entry = takes(
+    let mut entry = hooked(
         name,
         Detail::Allocate {
             bytes: 1,
@@ -31,7 +31,7 @@ const fn allocates(name: &'static str, stream: u8) -> Entry {
 
 /// A copy with its destination first.
 const fn copies(name: &'static str, from: u8, bytes: u8, stream: u8) -> Entry {
-    takes(
+    hooked(
         name,
         Detail::Copy {
             bytes,
@@ -43,11 +43,11 @@ const fn copies(name: &'static str, from: u8, bytes: u8, stream: u8) -> Entry {
 }
 
 const fn described(name: &'static str, sizes: u8, stream: u8) -> Entry {
-    takes(name, Detail::CopyDescribed { sizes, stream })
+    hooked(name, Detail::CopyDescribed { sizes, stream })
 }
 
 const fn loads(name: &'static str, is_file: bool) -> Entry {
-    takes(name, Detail::Module { code: 1, is_file })
+    hooked(name, Detail::Module { code: 1, is_file })
 }
 
 const LOOKUP: Detail = Detail::Lookup {
@@ -56,9 +56,9 @@ const LOOKUP: Detail = Detail::Lookup {
 };
 
 pub(super) static TABLE: &[Entry] = &[
-    takes("cuArray3DCreate", Detail::AllocateArray { sizes: 3 }).old(),
-    takes("cuArrayCreate", Detail::AllocateArray { sizes: 2 }).old(),
-    takes("cuArrayDestroy", Detail::Free(0)),
+    hooked("cuArray3DCreate", Detail::AllocateArray { sizes: 3 }).old(),
+    hooked("cuArrayCreate", Detail::AllocateArray { sizes: 2 }).old(),
+    hooked("cuArrayDestroy", Detail::Free(0)),
     heavy("cuCtxCreate").then(Then::Context),
     heavy("cuCtxDestroy"),
     heavy("cuCtxEnablePeerAccess"),
@@ -76,30 +76,30 @@ pub(super) static TABLE: &[Entry] = &[
         .often()
         .then(Then::EventRecorded),
     plain("cuEventSynchronize"),
-    takes("cuFuncGetAttribute", Detail::Once(2)),
+    hooked("cuFuncGetAttribute", Detail::Once(2)),
     plain("cuFuncLoad"),
-    takes("cuFuncSetAttribute", Detail::Once(0)),
-    takes("cuFuncSetCacheConfig", Detail::Once(0)),
-    takes("cuGetProcAddress", Detail::ProcAddress),
+    hooked("cuFuncSetAttribute", Detail::Once(0)),
+    hooked("cuFuncSetCacheConfig", Detail::Once(0)),
+    hooked("cuGetProcAddress", Detail::ProcAddress),
     plain("cuGraphExecUpdate"),
     heavy("cuGraphInstantiate"),
     heavy("cuGraphInstantiateWithFlags"),
     heavy("cuGraphInstantiateWithParams"),
-    takes("cuGraphLaunch", Detail::Launch(0)),
+    hooked("cuGraphLaunch", Detail::Launch(0)),
     plain("cuGraphUpload"),
     heavy("cuInit"),
-    takes("cuKernelGetAttribute", Detail::Once(2)),
-    takes("cuKernelGetFunction", Detail::Alias),
-    takes("cuKernelSetAttribute", Detail::Once(2)),
-    takes("cuLaunch", Detail::Launch(0)),
-    takes("cuLaunchCooperativeKernel", Detail::Launch(0)).wide(),
-    takes("cuLaunchGrid", Detail::Launch(0)),
-    takes("cuLaunchGridAsync", Detail::Launch(0)),
+    hooked("cuKernelGetAttribute", Detail::Once(2)),
+    hooked("cuKernelGetFunction", Detail::Alias),
+    hooked("cuKernelSetAttribute", Detail::Once(2)),
+    hooked("cuLaunch", Detail::Launch(0)),
+    hooked("cuLaunchCooperativeKernel", Detail::Launch(0)).wide(),
+    hooked("cuLaunchGrid", Detail::Launch(0)),
+    hooked("cuLaunchGridAsync", Detail::Launch(0)),
     plain("cuLaunchHostFunc").often(),
-    takes("cuLaunchKernel", Detail::Launch(0)).wide(),
-    takes("cuLaunchKernelEx", Detail::Launch(1)),
+    hooked("cuLaunchKernel", Detail::Launch(0)).wide(),
+    hooked("cuLaunchKernelEx", Detail::Launch(1)),
     plain("cuLibraryGetGlobal"),
-    takes("cuLibraryGetKernel", LOOKUP),
+    hooked("cuLibraryGetKernel", LOOKUP),
     heavy("cuLibraryGetModule"),
     loads("cuLibraryLoadData", false).wide(),
     loads("cuLibraryLoadFromFile", true).wide(),
@@ -116,13 +116,13 @@ pub(super) static TABLE: &[Entry] = &[
     allocates("cuMemAllocFromPoolAsync", 3),
     allocates("cuMemAllocHost", NONE).old(),
     allocates("cuMemAllocManaged", NONE),
-    takes("cuMemAllocPitch", Detail::AllocatePitch).old(),
+    hooked("cuMemAllocPitch", Detail::AllocatePitch).old(),
     allocates("cuMemCreate", NONE),
-    takes("cuMemFree", Detail::Free(0)).old(),
-    takes("cuMemFreeAsync", Detail::Free(0)),
-    takes("cuMemFreeHost", Detail::Free(0)),
+    hooked("cuMemFree", Detail::Free(0)).old(),
+    hooked("cuMemFreeAsync", Detail::Free(0)),
+    hooked("cuMemFreeHost", Detail::Free(0)),
     allocates("cuMemHostAlloc", NONE),
-    takes(
+    hooked(
         "cuMemHostRegister",
         Detail::Allocate {
             bytes: 1,
@@ -130,12 +130,12 @@ pub(super) static TABLE: &[Entry] = &[
             stream: NONE,
         },
     ),
-    takes("cuMemHostUnregister", Detail::Free(0)),
+    hooked("cuMemHostUnregister", Detail::Free(0)),
     plain("cuMemMap"),
     plain("cuMemPoolCreate"),
     plain("cuMemPoolTrimTo"),
     plain("cuMemPrefetchAsync"),
-    takes("cuMemRelease", Detail::Free(0)),
+    hooked("cuMemRelease", Detail::Free(0)),
     plain("cuMemSetAccess"),
     plain("cuMemUnmap"),
     copies("cuMemcpy", 1, 2, NONE),
@@ -152,7 +152,7 @@ pub(super) static TABLE: &[Entry] = &[
     copies("cuMemcpyAtoD", 1, 3, NONE).old(),
     copies("cuMemcpyAtoH", 1, 3, NONE).old(),
     copies("cuMemcpyAtoHAsync", 1, 3, 4).old(),
-    takes("cuMemcpyBatchAsync", Detail::CopyBatch).wide(),
+    hooked("cuMemcpyBatchAsync", Detail::CopyBatch).wide(),
     copies("cuMemcpyDtoA", 2, 3, NONE).old(),
     copies("cuMemcpyDtoD", 1, 2, NONE).old(),
     copies("cuMemcpyDtoDAsync", 1, 2, 3).old().often(),
@@ -176,25 +176,25 @@ pub(super) static TABLE: &[Entry] = &[
     plain("cuMemsetD32Async").often(),
     plain("cuMemsetD8").often(),
     plain("cuMemsetD8Async").often(),
-    takes("cuModuleGetFunction", LOOKUP),
+    hooked("cuModuleGetFunction", LOOKUP),
     plain("cuModuleGetGlobal"),
     loads("cuModuleLoad", true),
     loads("cuModuleLoadData", false),
     loads("cuModuleLoadDataEx", false),
     loads("cuModuleLoadFatBinary", false),
     plain("cuModuleUnload"),
-    takes("cuOccupancyAvailableDynamicSMemPerBlock", Detail::Once(1)),
-    takes(
+    hooked("cuOccupancyAvailableDynamicSMemPerBlock", Detail::Once(1)),
+    hooked(
         "cuOccupancyMaxActiveBlocksPerMultiprocessor",
         Detail::Once(1),
     ),
-    takes(
+    hooked(
         "cuOccupancyMaxActiveBlocksPerMultiprocessorWithFlags",
         Detail::Once(1),
     ),
-    takes("cuOccupancyMaxActiveClusters", Detail::Once(1)),
-    takes("cuOccupancyMaxPotentialBlockSize", Detail::Once(2)),
-    takes("cuOccupancyMaxPotentialClusterSize", Detail::Once(1)),
+    hooked("cuOccupancyMaxActiveClusters", Detail::Once(1)),
+    hooked("cuOccupancyMaxPotentialBlockSize", Detail::Once(2)),
+    hooked("cuOccupancyMaxPotentialClusterSize", Detail::Once(1)),
     plain("cuStreamAddCallback").often(),
     plain("cuStreamBeginCapture").then(Then::CaptureBegan),
     plain("cuStreamBeginCaptureToGraph").then(Then::CaptureBegan),

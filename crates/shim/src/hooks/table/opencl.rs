@@ -6,18 +6,18 @@ use super::{Answer, Detail, Entry, Library, NONE, Place, Width, entry};
 /// A function and its index.
 pub(crate) type Placed = (usize, Entry);
 
-const fn takes(place: usize, name: &'static str, detail: Detail) -> Placed {
+const fn hooked(place: usize, name: &'static str, detail: Detail) -> Placed {
     let mut entry = entry(name, Library::OpenCl, detail);
     entry.width = Width::Fourteen;
     (place, entry)
 }
 
 const fn heavy(place: usize, name: &'static str) -> Placed {
-    takes(place, name, Detail::Heavy)
+    hooked(place, name, Detail::Heavy)
 }
 
 const fn plain(place: usize, name: &'static str) -> Placed {
-    takes(place, name, Detail::Plain)
+    hooked(place, name, Detail::Plain)
 }
 
 const fn often(placed: Placed) -> Placed {
@@ -37,7 +37,7 @@ const fn buffer(place: usize, name: &'static str, bytes: u8, error: u8) -> Place
         place: Place::Returned,
         stream: NONE,
     };
-    gives(takes(place, name, detail), error)
+    gives(hooked(place, name, detail), error)
 }
 
 const fn copies(place: usize, name: &'static str, bytes: u8, to: u8, from: u8) -> Placed {
@@ -47,11 +47,11 @@ const fn copies(place: usize, name: &'static str, bytes: u8, to: u8, from: u8) -
         from,
         stream: 0,
     };
-    takes(place, name, detail)
+    hooked(place, name, detail)
 }
 
 const fn region(place: usize, name: &'static str, to: u8, from: u8) -> Placed {
-    takes(
+    hooked(
         place,
         name,
         Detail::CopyRegion {
@@ -77,11 +77,11 @@ pub(crate) static TABLE: &[Placed] = &[
     gives(heavy(9, "clCreateCommandQueue"), 3),
     heavy(11, "clReleaseCommandQueue"),
     buffer(14, "clCreateBuffer", 2, 4),
-    takes(18, "clReleaseMemObject", Detail::Free(0)),
+    hooked(18, "clReleaseMemObject", Detail::Free(0)),
     gives(heavy(26, "clCreateProgramWithSource"), 4),
     gives(heavy(27, "clCreateProgramWithBinary"), 6),
     heavy(30, "clBuildProgram"),
-    gives(takes(34, "clCreateKernel", KERNEL), 2),
+    gives(hooked(34, "clCreateKernel", KERNEL), 2),
     plain(35, "clCreateKernelsInProgram"),
     plain(41, "clWaitForEvents"),
     plain(46, "clFlush"),
@@ -96,8 +96,8 @@ pub(crate) static TABLE: &[Placed] = &[
     plain(55, "clEnqueueCopyBufferToImage"),
     gives(copies(56, "clEnqueueMapBuffer", 5, NONE, 1), 9),
     plain(58, "clEnqueueUnmapMemObject"),
-    takes(59, "clEnqueueNDRangeKernel", Detail::Launch(1)),
-    takes(60, "clEnqueueTask", Detail::Launch(1)),
+    hooked(59, "clEnqueueNDRangeKernel", Detail::Launch(1)),
+    hooked(60, "clEnqueueTask", Detail::Launch(1)),
     region(86, "clEnqueueReadBufferRect", NONE, 1),
     region(87, "clEnqueueWriteBufferRect", 1, NONE),
     region(88, "clEnqueueCopyBufferRect", 2, 1),
@@ -107,7 +107,7 @@ pub(crate) static TABLE: &[Placed] = &[
     plain(104, "clEnqueueMigrateMemObjects"),
     gives(heavy(123, "clCreateCommandQueueWithProperties"), 3),
     buffer(126, "clSVMAlloc", 2, NONE),
-    takes(127, "clSVMFree", Detail::Free(1)),
+    hooked(127, "clSVMFree", Detail::Free(1)),
     copies(129, "clEnqueueSVMMemcpy", 4, 2, 3),
     copies(131, "clEnqueueSVMMap", 4, NONE, 3),
     plain(132, "clEnqueueSVMUnmap"),
