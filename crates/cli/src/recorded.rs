@@ -58,7 +58,7 @@ pub fn locate_timers(recording: &mut Recording, directory: &Path) {
         let Some(source) = source else {
             continue;
         };
-        let found = timers_in(&source, &lines);
+        let found = timers_in(&file, &source, &lines);
         sources.insert(file.clone(), source);
         timers.files.push(TimedFile {
             file,

@@ -267,7 +267,7 @@ fn timers_agree_however_they_are_written() {
 }
 
 /// Programs that time the same work twice.
-const TWICE: [(&str, &str); 5] = [
+const TWICE: [(&str, &str); 9] = [
     (
         "a function returns both readings, and the same names hold those of each call",
         "\
@@ -317,6 +317,68 @@ for _ in range(2):
     ends.append(time.time())
 for start, end in zip(starts, ends):
     print(f'one: {end - start:.7f} s')
+",
+    ),
+    (
+        "a function gets the begin",
+        "\
+def report(label, began):
+    took = (
+        time.time()
+        - began
+    )
+    print(f'{label}: {took:.7f} s')
+mark = time.time()
+time.sleep(0.02)
+report('first', mark)
+mark = time.time()
+time.sleep(0.02)
+report('second', mark)
+",
+    ),
+    (
+        "a function gets both readings, which a lambda makes",
+        "\
+now = lambda: time.perf_counter() * 1000
+def show(label, begin, end):
+    print(f'{label}: {(end - begin) / 1000:.7f} s')
+a = now()
+time.sleep(0.02)
+b = now()
+show('first', a, b)
+c = now()
+time.sleep(0.02)
+d = now()
+show('second', c, d)
+",
+    ),
+    (
+        "a stack has the begins",
+        "\
+stack = []
+def tic():
+    stack.append(time.time())
+def toc(label):
+    print(f'{label}: {time.time() - stack.pop():.7f} s')
+tic()
+time.sleep(0.02)
+toc('first')
+tic()
+time.sleep(0.02)
+toc('second')
+",
+    ),
+    (
+        "objects that have other names later have the readings",
+        "\
+results = []
+for name in ('first', 'second'):
+    entry = {'name': name, 'start': time.perf_counter()}
+    time.sleep(0.02)
+    entry['end'] = time.perf_counter()
+    results.append(entry)
+for r in results:
+    print(f\"{r['name']}: {r['end'] - r['start']:.7f} s\")
 ",
     ),
     (
@@ -773,7 +835,7 @@ fn scopes_and_templates_of_cpp_belong_to_the_lines_that_use_them() {
 }
 
 /// The same work timed twice without a loop, in functions of one program each.
-const CPP_TWICE: [&str; 5] = [
+const CPP_TWICE: [&str; 7] = [
     "    { Watch watch; touch(20000); print(\"first\", watch.elapsed()); }
     { Watch watch; touch(20000); print(\"second\", watch.elapsed()); }
 ",
@@ -812,6 +874,23 @@ const CPP_TWICE: [&str; 5] = [
     touch(20000);
     print(\"second\", two.elapsed());
 ",
+    "    timespec a, b;
+    clock_gettime(CLOCK_MONOTONIC, &a);
+    touch(20000);
+    clock_gettime(CLOCK_MONOTONIC, &b);
+    print(\"first\", std::chrono::duration<double>(took(a, b)));
+    clock_gettime(CLOCK_MONOTONIC, &a);
+    touch(20000);
+    clock_gettime(CLOCK_MONOTONIC, &b);
+    print(\"second\", std::chrono::duration<double>(took(a, b)));
+",
+    "    auto t0 = Clock::now();
+    touch(20000);
+    print(\"first\", since(t0));
+    auto t1 = Clock::now();
+    touch(20000);
+    print(\"second\", since(t1));
+",
 ];
 
 const CPP_HEAD: &str = r#"#include <chrono>
@@ -835,6 +914,12 @@ static double seconds() {
     timespec t;
     clock_gettime(CLOCK_MONOTONIC, &t);
     return t.tv_sec + 1e-9 * t.tv_nsec;
+}
+static double took(const timespec &from, const timespec &to) {
+    return (to.tv_sec - from.tv_sec) + 1e-9 * (to.tv_nsec - from.tv_nsec);
+}
+static std::chrono::duration<double> since(Clock::time_point begin) {
+    return Clock::now() - begin;
 }
 __attribute__((noinline)) static int* touch(int time) {
     static int calls;

@@ -73,8 +73,7 @@ pub fn body(file: &str, source: &str, from: u32, to: u32) -> Option<String> {
     if from > to || to >= lines.len() {
         return None;
     }
-    let extension = Path::new(file).extension().and_then(|name| name.to_str());
-    let slashes = extension.is_some_and(|name| WITH_SLASHES.contains(&name));
+    let slashes = has_slashes(file);
     let mut end = to;
     let text = loop {
         let text = without_strings(&lines[from..=end].join("\n"), slashes);
@@ -96,6 +95,12 @@ pub fn body(file: &str, source: &str, from: u32, to: u32) -> Option<String> {
         count => without_strings(&lines[from..=end + count].join("\n"), slashes),
     };
     Some(normalized(&with_values(&text, source, slashes)))
+}
+
+/// Returns true for the source of a language in which two slashes begin a comment.
+pub(super) fn has_slashes(file: &str) -> bool {
+    let extension = Path::new(file).extension().and_then(|name| name.to_str());
+    extension.is_some_and(|name| WITH_SLASHES.contains(&name))
 }
 
 /// A variable that a line makes with a call: `a = load(1)`.
@@ -162,7 +167,7 @@ fn block(lines: &[&str], indentation_of_head: usize) -> usize {
 }
 
 /// Removes comments and the contents of strings.
-fn without_strings(text: &str, slashes: bool) -> String {
+pub(super) fn without_strings(text: &str, slashes: bool) -> String {
     let mut kept = String::with_capacity(text.len());
     let mut rest = text;
     while let Some(c) = rest.chars().next() {

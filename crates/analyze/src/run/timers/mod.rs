@@ -11,6 +11,7 @@ mod events;
 mod fixture;
 mod frames;
 mod pairs;
+mod passing;
 mod regions;
 mod site;
 mod source;

@@ -11,7 +11,8 @@ use std::sync::LazyLock;
 
 use regex_lite::{Captures, Regex};
 
-use super::body::normalized;
+use super::body::{has_slashes, normalized, without_strings};
+use super::passing::{Parameter, passed};
 
 /// The clock readings of one file.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -49,11 +50,14 @@ static NAMED: LazyLock<Regex> = LazyLock::new(|| expression(r"(NAME)\s*:="));
 /// `clock_gettime(CLOCK_MONOTONIC, &start)`, `gettimeofday(&start, NULL)`.
 static FILLED: LazyLock<Regex> =
     LazyLock::new(|| expression(r"(?:clock_gettime|gettimeofday)\s*\(.*&\s*(NAME)"));
-/// `time.time() - start`.
+/// `time.time() - start`, `time.time() * 1000 - start`.
 static READING_LESS: LazyLock<Regex> =
-    LazyLock::new(|| expression(r"\)\s*-\s*(NAME)(?:\s*\(|\b)?"));
+    LazyLock::new(|| expression(r"\)\s*(?:[*/]\s*[\w.]+\s*)?-\s*(NAME)(?:\s*\(|\b)?"));
 /// `end - start`, including fields of C structs.
 static LESS: LazyLock<Regex> = LazyLock::new(|| expression(r"(NAME)\s*-\s*(NAME)"));
+/// `SECONDS(end) - SECONDS(start)`, `(b) - (a)`.
+static WRAPPED_LESS: LazyLock<Regex> =
+    LazyLock::new(|| expression(r"\(\s*&?\s*(NAME)\s*\)\s*-\s*\w*\(\s*&?\s*(NAME)\s*\)"));
 /// `last = now`.
 static COPIED: LazyLock<Regex> = LazyLock::new(|| {
     expression(r"^\s*(?:(?:[\w<>,*& ]|::)+[ *&])?(NAME)\s*=\s*(NAME)\s*;?\s*(?:#.*|//.*)?$")
@@ -69,7 +73,12 @@ static ZIPPED: LazyLock<Regex> = LazyLock::new(|| {
         r"\b([A-Za-z_]\w*)\s*,\s*([A-Za-z_]\w*)\s+in\s+zip\s*\(\s*(NAME)\s*,\s*(NAME)\s*[,)]",
     )
 });
-static RETURNED: LazyLock<Regex> = LazyLock::new(|| expression(r"^\s*return\b"));
+/// `return time.time()`, `now = lambda: time.time()`.
+static RETURNED: LazyLock<Regex> =
+    LazyLock::new(|| expression(r"^\s*(?:return\b|\w+\s*=\s*lambda\b[^:]*:)"));
+/// `"start": time.time()` in a dictionary.
+static KEYED: LazyLock<Regex> =
+    LazyLock::new(|| expression(r#"["']([A-Za-z_]\w*)["']\s*:\s*[\w.]+\(\)"#));
 /// Python statements that may be followed by another one on their line, after a colon.
 static HEADER: LazyLock<Regex> = LazyLock::new(|| {
     expression(r"^\s*(?:async\s+)?(?:def|class|if|elif|else|for|while|with|try|finally)\b")
@@ -101,6 +110,9 @@ static ADDED: LazyLock<Regex> = LazyLock::new(|| expression(r"^\s*(NAME)\s*\+=")
 static INDEXED: LazyLock<Regex> = LazyLock::new(|| expression(r"\b([A-Za-z_]\w*)\[([^\[\]\n]*)\]"));
 static ANY_NAME: LazyLock<Regex> = LazyLock::new(|| expression(r"(NAME)"));
 
+/// Begins the name of a field of any object.
+const ANY_OBJECT: &str = "*.";
+
 /// A regular expression in which `NAME` stands for a variable or field.
 pub(super) fn expression(pattern: &str) -> Regex {
     // The patterns are constants, and a test compiles all of them.
@@ -121,10 +133,12 @@ fn is_deadline(text: &str) -> bool {
     CONDITION.is_match(text) && READING_LESS.captures_iter(text).all(compared)
 }
 
-/// Finds the readings on `lines` (counted from 1) that a source subtracts.
-pub fn timers_in(source: &str, lines: &[u32]) -> SourceTimers {
+/// Finds the readings on `lines` (counted from 1) that the source of a file subtracts.
+pub fn timers_in(file: &str, source: &str, lines: &[u32]) -> SourceTimers {
     let source = with_fields(source);
     let texts: Vec<&str> = source.lines().collect();
+    let whole = joined(&texts, has_slashes(file));
+    let passed = passed(&whole);
     let mut found = Found::default();
     for &line in lines {
         let index = (line as usize).checked_sub(1);
@@ -132,23 +146,29 @@ pub fn timers_in(source: &str, lines: &[u32]) -> SourceTimers {
         if let Some([text, rest @ ..]) = from {
             match CLASS.is_match(text) {
                 true => found.class(line, text, rest),
-                false => found.line(line, text),
+                false => found.line(line, text, statement_at(&whole, line)),
             }
         }
     }
     // A copy may be of a copy.
     for _ in 0..2 {
-        for text in &texts {
+        for text in &whole {
             found.copy(text);
         }
+        found.pass(&passed.parameters);
     }
-    for text in &texts {
-        for names in LESS.captures_iter(text) {
-            let (later, earlier) = (variable(&names, 1), variable(&names, 2));
+    for text in &whole {
+        for (later, earlier) in differences(text) {
             found.subtracted(&later, &earlier);
         }
     }
+    for (later, earlier) in &passed.differences {
+        found.subtracted(later, earlier);
+    }
     found.close(&texts);
+    for names in &passed.together {
+        found.given_together(names);
+    }
     found.returned_together(&texts);
     found.returned_soon(&texts);
     let unlike = found.unlike(&texts);
@@ -162,6 +182,68 @@ pub fn timers_in(source: &str, lines: &[u32]) -> SourceTimers {
         one_line: found.one_line.into_iter().collect(),
         returns: found.returns,
     }
+}
+
+/// The differences of two variables in a text: the later and the earlier one.
+pub(super) fn differences(text: &str) -> Vec<(String, String)> {
+    let all = LESS
+        .captures_iter(text)
+        .chain(WRAPPED_LESS.captures_iter(text));
+    all.map(|names| (variable(&names, 1), variable(&names, 2)))
+        .collect()
+}
+
+/// The statements of a source: one that has several lines, because a bracket is open, is at the
+/// first of them, and the others are empty.
+fn joined<'a>(texts: &[&'a str], slashes: bool) -> Vec<Cow<'a, str>> {
+    /// A bracket is not open for more lines.
+    const LONGEST: usize = 16;
+    let mut whole: Vec<Cow<str>> = texts.iter().map(|text| Cow::Borrowed(*text)).collect();
+    let mut at = 0;
+    while at < texts.len() {
+        let mut depth = open(texts[at], slashes);
+        let mut end = at + 1;
+        while depth.is_some_and(|depth| depth > 0) && end < texts.len().min(at + LONGEST) {
+            // The last line may end a statement of C.
+            let text = texts[end].trim_end().trim_end_matches(';');
+            depth = depth.zip(open(text, slashes)).map(|(all, one)| all + one);
+            end += 1;
+        }
+        if depth == Some(0) && end > at + 1 {
+            let rest = texts[at + 1..end].iter().map(|text| text.trim());
+            let parts: Vec<&str> = [texts[at]].into_iter().chain(rest).collect();
+            whole[at] = Cow::Owned(parts.join(" "));
+            whole[at + 1..end].fill(Cow::Borrowed(""));
+            at = end;
+        } else {
+            at += 1;
+        }
+    }
+    whole
+}
+
+/// The number of brackets that a line leaves open; none if it contains a block, or more than one
+/// statement.
+fn open(text: &str, slashes: bool) -> Option<i32> {
+    if slashes && text.trim_start().starts_with('#') {
+        return None;
+    }
+    let mut depth = 0;
+    for c in without_strings(text, slashes).chars() {
+        match c {
+            '(' | '[' => depth += 1,
+            ')' | ']' => depth -= 1,
+            ';' | '{' | '}' => return None,
+            _ => {}
+        }
+    }
+    Some(depth)
+}
+
+/// The statement that a line belongs to.
+fn statement_at<'a>(whole: &'a [Cow<str>], line: u32) -> &'a str {
+    let mut before = whole.iter().take(line as usize).rev();
+    before.find(|text| !text.is_empty()).map_or("", |text| text)
 }
 
 /// Writes `times["start"]` as `times.start`, if all keys of `times` are constants: then they
@@ -250,14 +332,19 @@ fn variable(names: &Captures, at: usize) -> String {
     plain(names.get(at).map_or("", |found| found.as_str()))
 }
 
+/// A name in the form used for variables.
+pub(super) fn variable_of(name: &str) -> String {
+    plain(name)
+}
+
 /// A name without the time field of a C struct, and without indices, since the element is
 /// unknown.
 fn plain(name: &str) -> String {
-    let ends = [".tv_sec", ".tv_nsec", ".tv_usec"];
-    let name = ends
-        .iter()
-        .find_map(|end| name.strip_suffix(end))
-        .unwrap_or(name);
+    let ends = ["tv_sec", "tv_nsec", "tv_usec"];
+    let field = ends.iter().find_map(|end| name.strip_suffix(end));
+    let object = field.and_then(|name| name.strip_suffix('.').or(name.strip_suffix("->")));
+    // The element that a stack of readings returns.
+    let name = object.or(name.strip_suffix(".pop")).unwrap_or(name);
     let mut plain = String::new();
     let mut depth = 0;
     for c in name.chars() {
@@ -295,21 +382,29 @@ struct Found {
     conditions: Vec<u32>,
     /// The subtracted variables, by id.
     numbers: Vec<String>,
+    /// Parameters that hold readings.
+    parameters: Vec<Parameter>,
+    /// Variables that one reading is assigned to at once.
+    at_once: Vec<(Site, Vec<String>)>,
 }
 
 impl Found {
-    /// Adds a line that reads a clock.
-    fn line(&mut self, line: u32, text: &str) {
+    /// Adds a line that reads a clock, and the statement that it is a part of.
+    fn line(&mut self, line: u32, text: &str, whole: &str) {
         let statements = statements(text);
         let alone = statements.len() == 1;
+        let mut is_understood = false;
         for (number, statement) in statements.into_iter().enumerate() {
             if alone || may_read(statement) {
                 let site = Site {
                     line,
                     statement: number,
                 };
-                self.reading(site, statement);
+                is_understood |= self.reading(site, statement);
             }
+        }
+        if !is_understood && whole != text {
+            self.reading(Site { line, statement: 0 }, whole);
         }
     }
 
@@ -334,8 +429,14 @@ impl Found {
         }
     }
 
-    /// Adds a statement that reads a clock.
-    fn reading(&mut self, site: Site, text: &str) {
+    /// Adds a statement that reads a clock. Returns true if its reading is held or subtracted.
+    fn reading(&mut self, site: Site, text: &str) -> bool {
+        let keys: Vec<String> = (KEYED.captures_iter(text))
+            .map(|names| variable(&names, 1))
+            .collect();
+        for key in &keys {
+            self.holds(format!("{ANY_OBJECT}{key}"), site);
+        }
         let subtracted: Vec<String> = (READING_LESS.captures_iter(text))
             .map(|names| variable(&names, 1))
             .collect();
@@ -363,15 +464,26 @@ impl Found {
         } else if ASSIGNED.is_match(text) {
             // `last = start = time.time()` assigns twice.
             let mut rest = text;
+            let mut all = Vec::new();
             while let Some(names) = ASSIGNED.captures(rest) {
+                all.push(variable(&names, 1));
                 self.holds(variable(&names, 1), site);
                 rest = names.get(2).map_or("", |value| value.as_str());
+            }
+            if all.len() > 1 {
+                self.at_once.push((site, all));
             }
         } else if let Some(names) = INITIALIZED.captures(text) {
             self.holds(variable(&names, 1), site);
         } else if let Some(names) = PASSED.captures(text) {
-            self.passed.push((site, None, arguments(&names)));
+            let arguments = arguments(&names);
+            let is_alone = arguments.is_empty();
+            self.passed.push((site, None, arguments));
+            return !is_alone || !keys.is_empty();
+        } else {
+            return !keys.is_empty();
         }
+        true
     }
 
     fn unpacked(&mut self, site: Site, names: &Captures) {
@@ -400,10 +512,53 @@ impl Found {
         }
     }
 
+    /// Lets parameters hold the readings of their arguments.
+    fn pass(&mut self, parameters: &[Parameter]) {
+        for parameter in parameters {
+            let Some(sites) = self.readings_of(&parameter.argument).cloned() else {
+                continue;
+            };
+            let target = self.variables.entry(parameter.name.clone()).or_default();
+            target.extend(sites);
+            if !self.parameters.contains(parameter) {
+                self.parameters.push(parameter.clone());
+            }
+        }
+    }
+
     fn subtracted(&mut self, later: &str, earlier: &str) {
-        let ends = self.variables.get(later).cloned().unwrap_or_default();
+        let at_once = |site: &Site| {
+            let mut all = self.at_once.iter().filter(|(at, _)| at == site);
+            let both = [later, earlier];
+            all.any(|(_, names)| both.iter().all(|name| names.iter().any(|one| one == name)))
+        };
+        let ends = self.readings_of(later).into_iter().flatten().copied();
+        let ends: Vec<Site> = ends.filter(|to| !at_once(to)).collect();
         for to in ends {
             self.ends(to, earlier);
+        }
+    }
+
+    /// Pairs the readings of variables that a function gets together, unless they end another
+    /// region.
+    fn given_together(&mut self, names: &[String]) {
+        let held = names.iter().filter_map(|name| {
+            let first = self.readings_of(name)?.first()?;
+            Some((*first, name))
+        });
+        let mut held: Vec<(Site, &String)> = held.collect();
+        held.sort_unstable();
+        for pair in held.windows(2) {
+            let [(_, earlier), (_, later)] = [&pair[0], &pair[1]];
+            let ends = self.readings_of(later).into_iter().flatten().copied();
+            let is_free = |to: &Site| {
+                let known = self.differences.keys().any(|(_, end)| *end == to.line);
+                !known && !self.one_line.contains(&to.line)
+            };
+            let ends: Vec<Site> = ends.filter(is_free).collect();
+            for to in ends {
+                self.ends(to, earlier);
+            }
         }
     }
 
@@ -430,6 +585,13 @@ impl Found {
             }
         }
         for (to, name) in std::mem::take(&mut self.closing) {
+            // A stack of readings.
+            if let Some(pushed) = appended.get(&name) {
+                let sites = self.variables.entry(name.clone()).or_default();
+                sites.extend(pushed);
+                self.passed
+                    .retain(|(_, list, _)| list.as_ref() != Some(&name));
+            }
             self.ends(to, &name);
         }
         for (to, list, arguments) in std::mem::take(&mut self.passed) {
@@ -559,7 +721,17 @@ impl Found {
     fn readings_of(&self, variable: &str) -> Option<&BTreeSet<Site>> {
         let whole = variable.strip_suffix("[]").unwrap_or(variable);
         let variables = &self.variables;
-        variables.get(variable).or_else(|| variables.get(whole))
+        let known = variables.get(variable).or_else(|| variables.get(whole));
+        known.or_else(|| {
+            // A field of an object that has another name here.
+            let (_, field) = whole.rsplit_once('.')?;
+            let of_any = variables.get(&format!("{ANY_OBJECT}{field}"));
+            let mut others = variables.iter().filter_map(|(name, sites)| {
+                let (_, other) = name.rsplit_once('.')?;
+                (other == field).then_some(sites)
+            });
+            of_any.or_else(|| others.next())
+        })
     }
 
     /// Pairs a reading with the one before it in a list. Which one that is depends on the
@@ -613,8 +785,14 @@ impl Found {
             within.insert((from.statement, to.statement));
             return;
         }
+        // The function may be called from any line.
+        let is_parameter = |one: &Parameter| one.name == variable && one.lines.contains(&to.line);
+        let from: Vec<Site> = match self.parameters.iter().any(is_parameter) {
+            true => sites.iter().copied().filter(|from| *from != to).collect(),
+            false => before.into_iter().chain(after).collect(),
+        };
         let number = self.number(variable);
-        for from in before.into_iter().chain(after) {
+        for from in from {
             self.differences.insert((from.line, to.line), number);
         }
     }
@@ -645,7 +823,7 @@ impl Found {
     }
 }
 
-fn indentation(text: &str) -> usize {
+pub(super) fn indentation(text: &str) -> usize {
     text.len() - text.trim_start().len()
 }
 
@@ -758,6 +936,11 @@ fn arguments(names: &Captures) -> Vec<String> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    /// The result for a file in which `#` begins a comment.
+    fn timers_in(source: &str, lines: &[u32]) -> SourceTimers {
+        super::timers_in("a.py", source, lines)
+    }
 
     /// The result for a source whose lines with clock readings end with a mark.
     fn found(source: &str) -> SourceTimers {
@@ -1059,6 +1242,91 @@ mod tests {
         ] {
             assert_eq!(found(source).differences, [(1, 2)], "{source}");
         }
+    }
+
+    #[test]
+    fn a_function_may_get_the_begin_of_its_region() {
+        let source = "def elapsed(since):\n    return time() - since\n\nt0 = time()\nf()\n\
+                      print(elapsed(t0))\nt0 = time()\nf()\nprint(elapsed(t0))\n";
+        let found = timers_in(source, &[2, 4, 7]);
+        assert_eq!(found.differences, [(4, 2), (7, 2)]);
+        let source = "def report(label, start):\n    took = time() - start\n\
+                      start = time()\nreport(1, start)\nstart = time()\nreport(2, start)\n";
+        let found = timers_in(source, &[2, 3, 5]);
+        assert_eq!(found.differences, [(3, 2), (5, 2)]);
+        let source = "double took(Point since) {\n  return (now() - since).count();\n}\n\
+                      int main() {\n  Point begin = now();\n  f();\n  print(took(begin));\n";
+        assert_eq!(timers_in(source, &[2, 5]).differences, [(5, 2)]);
+    }
+
+    #[test]
+    fn a_function_may_get_both_ends_of_a_region() {
+        for subtracting in [
+            "def show(x, a, b):\n    print(x, b - a)\n",
+            "show = lambda x, a, b: print(x,\n    b - a)\n",
+            "#define show(x, a, b) \\\n  (b) - (a)\n",
+            "double show(int x, timespec a, timespec b) {\n  return b.tv_sec - a.tv_sec; }\n",
+            "\n\n",
+        ] {
+            let source = format!("{subtracting}s = time()\nf()\ne = time()\nshow(1, s, e)\n");
+            let found = super::timers_in("a.c", &source, &[3, 5]);
+            assert_eq!(found.differences, [(3, 5)], "{source}");
+        }
+        let source = "gettimeofday(&a, 0);\nf();\ngettimeofday(&b, 0);\ntimersub(&b, &a, &d);\n";
+        assert_eq!(timers_in(source, &[1, 3]).differences, [(1, 3)]);
+        let source = "clock_gettime(C, &a); f(); clock_gettime(C, &b);\nprint(NS(b) - NS(a));\n";
+        assert_eq!(timers_in(source, &[1]).one_line, [1]);
+        let source = "s = time()\nf()\ne = time()\ng()\nt = time()\nshow(s, e); show(e, t)\n";
+        assert_eq!(timers_in(source, &[1, 3, 5]).differences, [(1, 3), (3, 5)]);
+    }
+
+    #[test]
+    fn a_statement_may_have_several_lines() {
+        let source = "start = time()\nf()\ntook = (\n    time()\n    - start\n)\n";
+        assert_eq!(found(source).differences, [(1, 4)]);
+        let source = "start = time()\nf()\nend = time()\ntook = (\n    end\n    - start\n)\n";
+        assert_eq!(timers_in(source, &[1, 3]).differences, [(1, 3)]);
+        // Each line has its own region.
+        let source = "a = time()\nb = time()\nprint(\n    time() - a,\n    time() - b,\n)\n";
+        assert_eq!(
+            timers_in(source, &[1, 2, 4, 5]).differences,
+            [(1, 4), (2, 5)]
+        );
+        // A function within brackets.
+        let source = "run([&] {\n  auto a = now();\n  f();\n  print(now() - a);\n});\n";
+        assert_eq!(
+            super::timers_in("a.cpp", source, &[2, 4]).differences,
+            [(2, 4)]
+        );
+    }
+
+    #[test]
+    fn a_reading_may_be_scaled_or_made_by_a_lambda() {
+        let source = "start = time() * 1000\nf()\nprint(1, time() * 1000 - start)\n";
+        assert_eq!(found(source).differences, [(1, 3)]);
+        let source = "now = lambda: round(time() * 1000)\ns = now()\nf()\nprint(now() - s)\n";
+        let found = found(source);
+        assert_eq!((found.returns, found.differences), (vec![1], vec![(2, 4)]));
+    }
+
+    #[test]
+    fn a_field_may_belong_to_an_object_with_another_name() {
+        let source = "one = {'name': n, 'start': time()}\nf()\none['end'] = time()\n\
+                      all.append(one)\nfor r in all:\n    print(r['end'] - r['start'])\n";
+        assert_eq!(timers_in(source, &[1, 3]).differences, [(1, 3)]);
+    }
+
+    #[test]
+    fn a_stack_of_readings_begins_regions() {
+        let source = "def tic():\n    stack.append(time())\n\
+                      def toc():\n    print(time() - stack.pop())\n";
+        assert_eq!(timers_in(source, &[2, 4]).differences, [(2, 4)]);
+    }
+
+    #[test]
+    fn variables_that_hold_one_reading_are_not_subtracted() {
+        let source = "a = b = time()\nf()\nb = time()\nprint(b - a)\n";
+        assert_eq!(found(source).differences, [(1, 3)]);
     }
 
     #[test]
