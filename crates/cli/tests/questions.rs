@@ -1,0 +1,319 @@
+//! The pages that answer a question quote the kept results.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use serde_json::Value;
+
+fn root() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("../..")
+}
+
+/// A kept result.
+fn result(name: &str) -> Value {
+    let path = root().join("docs/results/h200").join(name);
+    let text = fs::read_to_string(&path).unwrap_or_else(|_| panic!("{}", path.display()));
+    serde_json::from_str(&text).expect("a document")
+}
+
+/// A number of a document, in thousandths of its unit.
+fn milli(document: &Value, pointer: &str) -> f64 {
+    let value = document.pointer(pointer).and_then(Value::as_f64);
+    1e3 * value.unwrap_or_else(|| panic!("no number at {pointer}"))
+}
+
+/// The first and the steady time of a series of the lab, in milliseconds.
+fn series(lab: &Value, experiment: [&str; 2], series: [&str; 2], at: &str) -> f64 {
+    let [id, framework] = experiment;
+    let [variant, name] = series;
+    let list = |value: &Value, key: &str| value[key].as_array().cloned().unwrap_or_default();
+    let experiments = list(lab, "experiments").into_iter().filter(|one| {
+        one["id"] == id && one["framework"].as_str().unwrap_or_default() == framework
+    });
+    let found = experiments
+        .filter(|one| one["device"] == "cuda")
+        .flat_map(|one| list(&one, "series"))
+        .filter(|one| one["variant"] == variant && one["name"] == name)
+        .find(|one| one["size"].is_null() || one["size"] == 4 << 20);
+    let found = found.unwrap_or_else(|| panic!("{id} has no {variant}, {name}"));
+    milli(&found, at)
+}
+
+/// Checks that `page` contains `quoted`, and that its numbers are `values`, in this order and
+/// rounded.
+fn quotes(page: &str, quoted: &str, values: &[f64]) {
+    let joined = |text: &str| text.split_whitespace().collect::<Vec<_>>().join(" ");
+    let text = fs::read_to_string(root().join("docs").join(page)).expect("a page");
+    assert!(
+        joined(&text).contains(&joined(quoted)),
+        "{page} has no `{quoted}`"
+    );
+    let plain = quoted.replace(',', "");
+    let numbers: Vec<&str> = plain
+        .split(|c: char| !c.is_ascii_digit() && c != '.')
+        .map(|number| number.trim_matches('.'))
+        .filter(|number| !number.is_empty())
+        .collect();
+    assert_eq!(numbers.len(), values.len(), "{quoted}: {values:?}");
+    for (number, value) in numbers.iter().zip(values) {
+        let decimals = number
+            .split_once('.')
+            .map_or(0, |(_, decimals)| decimals.len());
+        let written: f64 = number.parse().expect("a number");
+        // Two or three digits are written.
+        let unit = match decimals {
+            0 if number.ends_with('0') => 10.0,
+            _ => 10f64.powi(-(decimals as i32)),
+        };
+        let apart = (written - value).abs();
+        assert!(apart <= 0.5001 * unit, "{page}: `{quoted}`, but {value}");
+    }
+}
+
+fn micro(milli: f64) -> f64 {
+    1e3 * milli
+}
+
+#[test]
+fn the_figures_of_allocations_are_those_of_the_results() {
+    let page = "allocation-warm-up.md";
+    let lab = result("lab-torch.json");
+    let native = |id, variant, name, at| series(&lab, [id, ""], [variant, name], at);
+    let torch = |id, variant, name, at| series(&lab, [id, "torch"], [variant, name], at);
+    let (first, steady) = ("/first", "/steady");
+
+    let allocate = result("first/allocate.json");
+    let of = |at: &str| milli(&allocate, &format!("/regions/{at}"));
+    let estimate = "first/estimate";
+    quotes(
+        page,
+        "takes 141 ms (130–152), the second 0.11 ms",
+        &[
+            of(&format!("0/{estimate}")),
+            of("0/first/low"),
+            of("0/first/high"),
+            of(&format!("1/{estimate}")),
+        ],
+    );
+    let (ready, nothing) = (
+        "allocate 4 MiB, context ready",
+        "allocate 4 MiB, from nothing",
+    );
+    quotes(
+        page,
+        "| native: 4 MiB in a fresh process | 214 ms | 46 µs |",
+        &[
+            4.0,
+            native("alloc", "", nothing, first),
+            micro(native("alloc", "", nothing, steady)),
+        ],
+    );
+    let (a, b) = (
+        native("alloc", "", ready, first),
+        native("alloc", "", ready, steady),
+    );
+    quotes(
+        page,
+        "| native: 4 MiB, context already there | 112 µs | 46 µs | 2.5×",
+        &[4.0, micro(a), micro(b), a / b],
+    );
+    quotes(
+        page,
+        "| PyTorch `empty`, context already there | 445 µs | 13 µs |",
+        &[ready].map(|name| ["/first", "/steady"].map(|at| micro(torch("alloc", "", name, at))))[0],
+    );
+    let randn = "randn 4 MiB, context ready";
+    quotes(
+        page,
+        "| PyTorch `randn`, context already there | 2.6 ms | 25 µs |",
+        &[
+            torch("alloc", "randn", randn, first),
+            micro(torch("alloc", "randn", randn, steady)),
+        ],
+    );
+    let block = "allocate 1 GiB";
+    let small = "allocate 4 MiB";
+    quotes(
+        page,
+        "take 52 µs after 1 GiB was allocated and held, and 8.6 ms without it",
+        &[
+            micro(native("prealloc", "1 GiB held", small, first)),
+            1.0,
+            native("prealloc", "after nothing", small, first),
+        ],
+    );
+    quotes(
+        page,
+        "the block takes 12 ms",
+        &[native("prealloc", "1 GiB held", block, first)],
+    );
+    quotes(
+        page,
+        "118 µs against 462 µs, and the block takes 0.5 ms",
+        &[
+            micro(torch("prealloc", "1 GiB held", small, first)),
+            micro(torch("prealloc", "after nothing", small, first)),
+            torch("prealloc", "1 GiB held", block, first),
+        ],
+    );
+    let (pageable, pinned) = ("host to device, pageable", "host to device, pinned");
+    let pin = "pin host memory";
+    quotes(
+        page,
+        "take 359 µs from pageable and 90 µs from pinned memory, and pinning them takes 1.2 ms",
+        &[
+            micro(native("transfer", "", pageable, steady)),
+            micro(native("transfer", "", pinned, steady)),
+            native("transfer", "", pin, steady),
+        ],
+    );
+    quotes(
+        page,
+        "it is 436 µs, 107 µs and 2.3 ms",
+        &[
+            micro(torch("transfer", "", pageable, steady)),
+            micro(torch("transfer", "", pinned, steady)),
+            torch("transfer", "", pin, steady),
+        ],
+    );
+}
+
+#[test]
+fn the_figures_of_iterations_are_those_of_the_results() {
+    let page = "first-iteration.md";
+    let lab = result("lab-torch.json");
+    let torch = |id, variant, name| series(&lab, [id, "torch"], [variant, name], "/first");
+    let train = result("first/train.json");
+    let of = |at: &str| milli(&train, &format!("/regions/0/{at}"));
+    quotes(
+        page,
+        "take 179 ms (155–207) and 2.5 ms: 72× (49–107×)",
+        &[
+            of("first/estimate"),
+            of("first/low"),
+            of("first/high"),
+            of("second/estimate"),
+            of("ratio/estimate") / 1e3,
+            of("ratio/low") / 1e3,
+            of("ratio/high") / 1e3,
+        ],
+    );
+    let initialized = milli(
+        &result("first/train_initialized.json"),
+        "/regions/0/first/estimate",
+    );
+    quotes(
+        page,
+        "in the two scripts: 189 ms against 179 ms",
+        &[initialized, of("first/estimate")],
+    );
+    quotes(
+        page,
+        "needs 3.7 s",
+        &[milli(&train, "/time_to_first/estimate") / 1e3],
+    );
+    let device = "model on the device";
+    for (row, experiment, variant) in [
+        ("is moved inside the loop | 527 ms", "train", "from nothing"),
+        ("is already on the device | 178 ms", "train", device),
+        (
+            "initialized the device first | 167 ms",
+            "train-initialized",
+            device,
+        ),
+    ] {
+        quotes(page, row, &[torch(experiment, variant, "iteration")]);
+    }
+    let without = ["train-no-optimizer", "no optimizer, model on the device"];
+    let without = torch(without[0], without[1], "iteration");
+    quotes(page, "| no optimizer | 144 ms |", &[without]);
+    let backward = result("first/backward.json");
+    quotes(
+        page,
+        "in `backward.py` it takes 187 ms, and the second 16.9 ms",
+        &[
+            milli(&backward, "/regions/0/first/estimate"),
+            milli(&backward, "/regions/0/second/estimate"),
+        ],
+    );
+    let compared = result("compare-warm-up.json");
+    let difference = (compared["quantities"].as_array().into_iter().flatten())
+        .find(|quantity| quantity["id"] == "first")
+        .map(|first| -milli(first, "/difference/value"));
+    quotes(
+        page,
+        "of the two scripts measures 141 ms",
+        &[difference.expect("a first iteration")],
+    );
+}
+
+#[test]
+fn the_figures_of_inferences_are_those_of_the_results() {
+    let page = "first-inference.md";
+    let lab = result("lab-torch.json");
+    let (first, steady) = ("/first", "/steady");
+    let infer = result("first/infer.json");
+    let of = |at: &str| milli(&infer, &format!("/regions/{at}"));
+    quotes(
+        page,
+        "takes 222 ms (189–261) and the second 0.78 ms: 284× (246–327×)",
+        &[
+            of("0/first/estimate"),
+            of("0/first/low"),
+            of("0/first/high"),
+            of("1/first/estimate"),
+            of("1/repeats/ratio/estimate") / 1e3,
+            of("1/repeats/ratio/low") / 1e3,
+            of("1/repeats/ratio/high") / 1e3,
+        ],
+    );
+    let memory = |at: &str| milli(&infer, at) / 1e3 / f64::from(1 << 20);
+    quotes(
+        page,
+        "PyTorch needs 747 MiB for the network above: the context 527, kernels 102, libraries 64, \
+         its own allocations 35 and what its allocator reserves beyond them 19",
+        &[
+            "total",
+            "context",
+            "kernels",
+            "workspaces",
+            "used",
+            "reserved",
+        ]
+        .map(|part| memory(&format!("/memory/device/{part}"))),
+    );
+    let (fresh, resident) = ("inference, fresh input", "inference, resident input");
+    for (row, framework, variant, name) in [
+        (
+            "native MLP, from nothing | 353 ms | 54.1 µs | 6,530×",
+            "",
+            "mlp",
+            fresh,
+        ),
+        (
+            "native MLP, model on the device | 146 ms | 48.3 µs | 3,020×",
+            "",
+            "mlp, model on the device",
+            resident,
+        ),
+        (
+            "PyTorch MLP, from nothing | 369 ms | 140 µs | 2,630×",
+            "torch",
+            "mlp",
+            fresh,
+        ),
+        (
+            "PyTorch MLP, model on the device | 91.9 ms | 143 µs | 644×",
+            "torch",
+            "mlp, model on the device",
+            resident,
+        ),
+    ] {
+        let of = |at| series(&lab, ["infer", framework], [variant, name], at);
+        quotes(
+            page,
+            row,
+            &[of(first), micro(of(steady)), of("/ratio/median") / 1e3],
+        );
+    }
+}
