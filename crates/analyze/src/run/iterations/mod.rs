@@ -286,12 +286,19 @@ fn enclosing(decision: Decision, starts: &[StartData]) -> Decision {
         return decision;
     }
     let calls = decision.returned(starts);
-    let around = |outer: &[Option<Detected>]| {
+    let around = |rule: &Rule, outer: &[Option<Detected>]| {
         let mut both = (outer.iter().zip(&calls)).filter(|(_, inner)| inner.is_some());
         both.all(|(outer, inner)| {
             let both = outer.as_ref().zip(inner.as_ref());
             both.is_some_and(|(outer, inner)| {
-                outer.iterations.len() < inner.iterations.len() && functions::contains(outer, inner)
+                let fewer = outer.iterations.len() < inner.iterations.len();
+                fewer
+                    && match rule {
+                        Rule::Optimizer(_) => {
+                            functions::contains(outer, &without_earlier(inner, outer))
+                        }
+                        _ => functions::contains(outer, inner),
+                    }
             })
         })
     };
@@ -308,11 +315,23 @@ fn enclosing(decision: Decision, starts: &[StartData]) -> Decision {
             _ => IterationsBy::Python,
         };
         let found = find_all(&rule, starts);
-        if in_most(&found, by, TWICE, starts) && around(&found) {
+        if in_most(&found, by, TWICE, starts) && around(&rule, &found) {
             return Decision::new(by, rule, found, starts);
         }
     }
     decision
+}
+
+/// Leaves out calls before the first step if they are fewer than the steps, such as one that
+/// creates lazy parameters or shows the shape of the output.
+fn without_earlier(calls: &Detected, steps: &Detected) -> Detected {
+    let begin = steps.iterations.first().map_or(0, |first| first.0);
+    let earlier = calls.iterations.partition_point(|call| call.1 <= begin);
+    let mut left = calls.clone();
+    if earlier < steps.iterations.len() {
+        left.iterations.drain(..earlier);
+    }
+    left
 }
 
 /// Replaces a few steps, calls or runs with the regions with which the program times each of
@@ -764,6 +783,20 @@ mod tests {
         let loops = [(20, 25), (30, 35), (40, 45)];
         let alone = earliest_of(vec![found(0, 1, &[(10, 15)]), found(0, 2, &loops)]);
         assert_eq!(alone.map(|found| found.iterations.len()), Some(3));
+    }
+
+    #[test]
+    fn a_call_before_the_steps_does_not_count() {
+        let found = |iterations: &[(u64, u64)]| Detected {
+            iterations: iterations.to_vec(),
+            ..Detected::default()
+        };
+        let steps = found(&[(20, 30), (30, 40)]);
+        let left = without_earlier(&found(&[(1, 5), (22, 25), (32, 35)]), &steps);
+        assert_eq!(left.iterations, [(22, 25), (32, 35)]);
+        // As many inferences as steps.
+        let inferences = found(&[(1, 5), (6, 9), (22, 25)]);
+        assert_eq!(without_earlier(&inferences, &steps), inferences);
     }
 
     #[test]
