@@ -313,7 +313,7 @@ fn the_figures_of_inferences_are_those_of_the_results() {
         quotes(
             page,
             row,
-            &[of(first), micro(of(steady)), of("/ratio/median") / 1e3],
+            &[of(first), micro(of(steady)), of("/ratio/estimate") / 1e3],
         );
     }
 }
