@@ -359,3 +359,155 @@ fn calls_of_libraries_before_an_import() {
         }
     }
 }
+
+/// What runs before an import; files with their texts; the words that start the program.
+type Case = (
+    &'static str,
+    &'static [(&'static str, &'static str)],
+    &'static [&'static str],
+);
+
+/// Code that runs before an import, wherever it is: in packages, relative imports, compiled modules
+/// and files that the program executes itself.
+#[test]
+fn code_in_other_files_before_an_import() {
+    const SETS: &str = "import json\njson.MODE = 'changed'\n";
+    const READS: &str = "import reads\nprint(reads.VALUE)\n";
+    let cases: [Case; 6] = [
+        (
+            "the package of a module that is run",
+            &[("a/__init__.py", SETS), ("a/go.py", READS)],
+            &["-m", "a.go"],
+        ),
+        (
+            "the package of a module",
+            &[
+                ("b/__init__.py", SETS),
+                ("b/part.py", READS),
+                ("run_b.py", "import b.part\n"),
+            ],
+            &["run_b.py"],
+        ),
+        (
+            "a member that is a module",
+            &[
+                ("c/__init__.py", ""),
+                ("c/part.py", SETS),
+                (
+                    "run_c.py",
+                    "from c import part\nimport reads\nprint(reads.VALUE)\n",
+                ),
+            ],
+            &["run_c.py"],
+        ),
+        (
+            "a relative import",
+            &[
+                (
+                    "d/__init__.py",
+                    "from .part import json\nfrom .uses import reads\n",
+                ),
+                ("d/uses.py", READS),
+                ("d/part.py", SETS),
+                ("run_d.py", "import d\n"),
+            ],
+            &["run_d.py"],
+        ),
+        (
+            "a text that is executed",
+            &[
+                ("e.txt", SETS),
+                (
+                    "run_e.py",
+                    "exec(open('e.txt').read())\nimport reads\nprint(reads.VALUE)\n",
+                ),
+            ],
+            &["run_e.py"],
+        ),
+        (
+            "a compiled module",
+            &[
+                ("f.py", SETS),
+                ("run_f.py", "import f\nimport reads\nprint(reads.VALUE)\n"),
+            ],
+            &["run_f.py"],
+        ),
+    ];
+    let Some(warm) = Warm::new() else { return };
+    let reads = "import json, statistics\nVALUE = getattr(json, 'MODE', None)\n";
+    fs::write(warm.venv().join("reads.py"), reads).expect("it is written");
+    for (name, files, words) in cases {
+        for (path, text) in files {
+            let path = warm.directory.join(path);
+            fs::create_dir_all(path.parent().expect("it is in a directory")).expect("it is made");
+            fs::write(path, text).expect("it is written");
+        }
+        if name == "a compiled module" {
+            let compile = "import py_compile; py_compile.compile('f.py', 'f.pyc')";
+            run(&mut warm.plain(&["venv/bin/python", "-c", compile]));
+            fs::remove_file(warm.directory.join("f.py")).expect("it goes");
+        }
+        let words = [&["venv/bin/python"], words].concat();
+        let mut first = warm.started(&words);
+        let first = first.output().expect("it starts").stdout;
+        assert_eq!(first, b"changed\n", "{name}");
+        warm.settle();
+        for _ in 0..2 {
+            let out = Observed::of(warm.started(&words).output().expect("it starts")).out;
+            assert_eq!(out, "changed\n", "{name}");
+        }
+        run(&mut warm.preheat(&["--stop"]));
+    }
+}
+
+/// An object that a library returns may be one that a later import uses.
+#[test]
+fn objects_of_libraries_change_before_an_import() {
+    const CASES: [(&str, &str, &str); 5] = [
+        (
+            "log = logging.getLogger('mine')\nlog.disabled = True",
+            "import logging\nVALUE = logging.getLogger('mine').isEnabledFor(50)",
+            "False",
+        ),
+        (
+            "log = logging.getLogger('mine')\nlog.handlers.append(print)",
+            "import logging\nVALUE = len(logging.getLogger('mine').handlers)",
+            "1",
+        ),
+        (
+            "context = decimal.getcontext()\ncontext.prec = 3",
+            "import decimal\nVALUE = decimal.Decimal(1) / 3",
+            "0.333",
+        ),
+        (
+            "names = vars(sys.modules['json'])\nnames['MODE'] = 'changed'",
+            "import json\nVALUE = getattr(json, 'MODE', None)",
+            "changed",
+        ),
+        (
+            "patcher = patching.Patcher()\npatcher.start()",
+            "import json\nVALUE = getattr(json, 'MODE', None)",
+            "patched",
+        ),
+    ];
+    let Some(warm) = Warm::new() else { return };
+    let installed = warm.venv();
+    let patching =
+        "import json\nclass Patcher:\n    def start(self):\n        json.MODE = 'patched'\n";
+    fs::write(installed.join("patching.py"), patching).expect("it is written");
+    for (at, (code, module, value)) in CASES.into_iter().enumerate() {
+        let (name, file) = (format!("reads_{at}"), format!("program_{at}.py"));
+        fs::write(installed.join(format!("{name}.py")), module).expect("it is written");
+        let program = format!(
+            "import decimal, json, logging, numpy, patching, sys\n{code}\nimport {name}\nprint({name}.VALUE)\n"
+        );
+        write(&warm, &file, &program);
+        let words = ["venv/bin/python", &file];
+        warm.warm_up(&words, &as_is);
+        assert_eq!(
+            warm.same(&words, &as_is).out,
+            format!("{value}\n"),
+            "{code}"
+        );
+    }
+}

@@ -35,6 +35,11 @@ PLAIN |= {"TypeVar", "NewType", "getenv", "get", "compile", "frozenset", "set", 
 PLAIN |= {"tuple", "int", "float", "str", "len", "range", "bool", "object", "expanduser"}
 
 
+# Decorators without side effects.
+DECORATORS = {"staticmethod", "classmethod", "property", "cached_property", "abstractmethod"}
+DECORATORS |= {"dataclass", "contextmanager", "overload", "final", "cache", "lru_cache"}
+
+
 # Names of functions that begin like this change a setting, also if their result is used.
 CHANGING = ("set_", "register", "install", "enable", "disable", "configure", "patch", "add_hook")
 
@@ -51,11 +56,14 @@ class Own:
         self.harmless = harmless
         # Code that may influence an import: line, path, predicate.
         self.influences = []
-        # Code that may influence a late import, with the package that it may change; None if that
-        # is unknown.
+        # Code that may influence a late import: line, path, predicate, the package that it may
+        # change, if that is known, and a kind: calls for their effect, classes that derive from
+        # those of a library, changes of objects that a library has returned.
         self.effects = []
         self.trees = []
         for path in files:
+            if path not in ran and is_opaque(path):
+                self.influences.append((0, path, "cannot be analyzed"))
             tree = parsed(path)
             line = ran.get(path, 0)
             tree.body = [each for each in tree.body if is_left(each, line)]
@@ -67,12 +75,23 @@ class Own:
         self.trees.append(tree)
         bound = imported(tree)
         libraries = self.libraries(tree)
+        returned = {
+            target.id
+            for node in ast.walk(tree)
+            if isinstance(node, ast.Assign) and is_call_of(node.value, libraries)
+            for target in node.targets
+            if isinstance(target, ast.Name)
+        }
         for node in ast.walk(tree):
             what = influence(node, bound, self.names) or changed(node, libraries)
             if what:
                 self.influences.append((node.lineno, path, what))
             for what, package in effects(node, libraries, self.harmless):
-                self.effects.append((node.lineno, path, what, package))
+                kind = "classes" if package else "calls"
+                self.effects.append((node.lineno, path, what, package, kind))
+            what = changed_object(node, returned)
+            if what:
+                self.effects.append((node.lineno, path, what, None, "objects"))
 
     def libraries(self, tree):
         """Names that are bound to what is imported, unless that is the program's."""
@@ -105,18 +124,18 @@ class Own:
                 break
         return Libraries(found, modules)
 
-    def late(self, with_classes):
-        """Names that the files import after code that may influence them, or in functions; and
-        those that they import before. `with_classes` if classes that derive from those of a library
-        count as such code."""
-        early = Early(self.files, self, with_classes)
+    def late(self, kind):
+        """Names that the files import after code of this kind that may influence them, or in
+        functions; and those that they import before. Objects of libraries are often changed, so
+        functions do not count there."""
+        early = Early(self.files, self, {"calls", kind})
         if self.code is not None:
             early.follow(parse(self.code).body)
         elif self.main:
             early.run(self.main)
         found = {}
         for tree in self.trees:
-            for node in ast.walk(tree):
+            for node in at_import(tree) if kind == "objects" else ast.walk(tree):
                 for name in imports(node):
                     if early.own(name) is None and name not in early.names:
                         found[name] = None
@@ -139,12 +158,13 @@ class Own:
         """The first influence in the main file, or else in another."""
         found = min(self.influences, key=lambda each: (each[1] != self.main, each[0]))
         line, path, what = found
-        return "%s:%d %s" % (os.path.basename(path), line, what)
+        place = "%s:%d" % (os.path.basename(path), line) if line else os.path.basename(path)
+        return "%s %s" % (place, what)
 
     def shown_effects(self):
-        """The code that may influence late imports: where it is, a predicate, and a package."""
-        for line, path, what, package in sorted(self.effects, key=lambda each: each[:3]):
-            yield "%s:%d" % (os.path.basename(path), line), what, package or ""
+        """The code that may influence late imports: where it is, a predicate, a package, a kind."""
+        for line, path, what, package, kind in sorted(self.effects, key=lambda each: each[:3]):
+            yield "%s:%d" % (os.path.basename(path), line), what, package or "", kind
 
     def imports(self):
         """Names that are imported before anything else runs."""
@@ -181,6 +201,16 @@ def parsed(path):
         return parse(file.read())
 
 
+def is_opaque(path):
+    """Returns True for code that is not a source file: a compiled module, or one in an archive."""
+    if not os.path.exists(path):
+        above = os.path.dirname(path)
+        while above and not os.path.exists(above):
+            above = os.path.dirname(above)
+        return os.path.isfile(above)
+    return os.path.isfile(path) and not path.endswith((".py", ".pyw")) and not is_text(path)
+
+
 def is_text(path):
     """Returns True for text files: scripts need no suffix, so the content decides."""
     with open(path, "rb") as file:
@@ -209,6 +239,10 @@ def influence(node, bound, names):
     if isinstance(node, ast.Call) and used_by(node) in BY_NAME:
         if not all(isinstance(each, ast.Constant) for each in node.args[:1]):
             return "computes the name of a module"
+    if isinstance(node, ast.Call) and isinstance(node.func, ast.Name):
+        is_computed = not all(isinstance(each, ast.Constant) for each in node.args[:1])
+        if node.func.id == "exec" or node.func.id == "eval" and is_computed:
+            return "executes other code"
     if isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute):
         inner = node.func.value
         if node.func.attr in CHANGES and isinstance(inner, ast.Attribute) and inner.attr in KEPT:
@@ -285,6 +319,39 @@ def effects(node, libraries, harmless):
                 yield "derives a class of " + shown(base), libraries[root(base)]
 
 
+# Methods with which an object of a library changes something else.
+STARTS = {"start", "stop", "activate", "apply", "patch", "install", "enable", "disable", "begin"}
+STARTS |= {"setup", "configure", "init", "use", "push", "enter"}
+
+
+def is_call_of(node, libraries):
+    """Returns True for a call of a function of a library."""
+    return isinstance(node, ast.Call) and root(node) in libraries
+
+
+def changed_object(node, returned):
+    """Describes how a node changes one of these objects, or makes it act, as a predicate."""
+    targets = getattr(node, "targets", None) or [getattr(node, "target", None)]
+    if isinstance(node, (ast.Assign, ast.AugAssign, ast.AnnAssign, ast.Delete)):
+        for target in targets:
+            if isinstance(target, (ast.Attribute, ast.Subscript)) and root(target) in returned:
+                return "changes " + shown(target)
+    value = node.value if isinstance(node, ast.Expr) else None
+    if isinstance(value, ast.Call) and isinstance(value.func, ast.Attribute):
+        if used_by(value) in STARTS | CHANGES and root(value.func) in returned:
+            return "calls " + used_by(value)
+    return None
+
+
+def at_import(tree):
+    """The nodes of a tree outside functions."""
+    left = [tree]
+    for node in left:
+        if not isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef, ast.Lambda)):
+            yield node
+            left += ast.iter_child_nodes(node)
+
+
 def used_by(call):
     """The name of the function that is called."""
     return getattr(call.func, "attr", getattr(call.func, "id", None))
@@ -325,13 +392,33 @@ class Order:
 
     def __init__(self, files):
         self.files, self.names, self.done = files, [], set()
+        # The file that is followed.
+        self.path = "<string>"
 
     def run(self, path):
-        self.done.add(path)
         try:
-            self.statements(parsed(path).body)
+            # A package that `python -m` finds the module in.
+            for above in reversed(self.packages(path)):
+                self.enter(above)
+            self.enter(path)
         except Stop:
             pass
+
+    def enter(self, path):
+        """Follows a file, unless it was followed before."""
+        if path not in self.done:
+            self.done.add(path)
+            above, self.path = self.path, path
+            self.statements(parsed(path).body)
+            self.path = above
+
+    def packages(self, path):
+        """The files of the packages of a module, the innermost first."""
+        found, above = [], os.path.dirname(path)
+        while os.path.join(above, "__init__.py") in self.files:
+            found.append(os.path.join(above, "__init__.py"))
+            above = os.path.dirname(above)
+        return found
 
     def follow(self, body):
         try:
@@ -344,20 +431,15 @@ class Order:
             self.statement(node)
 
     def statement(self, node):
-        if isinstance(node, ast.Import):
-            for each in node.names:
-                self.module(each.name)
-        elif isinstance(node, ast.ImportFrom):
-            if node.level:
-                raise Stop  # A relative import, whose package is not known.
-            self.module(node.module)
-            for each in node.names:
-                self.names.append(node.module + "." + each.name)
+        if isinstance(node, (ast.Import, ast.ImportFrom)):
+            self.import_of(node)
         elif isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef)):
             values = node.args.defaults + [each for each in node.args.kw_defaults if each]
-            self.plain(node.decorator_list + values)
+            self.decorators(node)
+            self.plain(values)
         elif isinstance(node, ast.ClassDef):
-            self.plain(node.decorator_list + node.bases)
+            self.decorators(node)
+            self.plain(node.bases)
             if node.keywords or node.bases:
                 raise Stop  # Base classes and metaclasses may run code.
             self.statements(node.body)
@@ -383,14 +465,38 @@ class Order:
         elif not isinstance(node, (ast.Pass, ast.Global)):
             raise Stop
 
+    def import_of(self, node):
+        for name in imports(node):
+            self.module(name)
+        if getattr(node, "level", 0):
+            self.relative(node)
+
+    def relative(self, node):
+        """Follows an import from the package of the present file."""
+        above = self.path
+        for _ in range(node.level):
+            above = os.path.dirname(above)
+        if os.path.join(above, "__init__.py") not in self.files:
+            raise Stop
+        parts = (node.module or "").split(".") if node.module else []
+        names = [parts[:count] for count in range(1, len(parts) + 1)]
+        for name in names + [parts + [each.name] for each in node.names]:
+            path = os.path.join(above, *name)
+            for file in (path + ".py", os.path.join(path, "__init__.py")):
+                if file in self.files:
+                    self.enter(file)
+
     def module(self, name):
-        """Follows an import into a file of the program, or records the name."""
-        path = self.own(name)
-        if path is None:
+        """Follows an import into files of the program, or records the name."""
+        if self.own(name) is None and self.own(name.partition(".")[0]) is None:
             self.names.append(name)
-        elif path not in self.done:
-            self.done.add(path)
-            self.statements(parsed(path).body)
+            return
+        # The packages of a module come first.
+        parts = name.split(".")
+        for count in range(1, len(parts) + 1):
+            path = self.own(".".join(parts[:count]))
+            if path is not None:
+                self.enter(path)
 
     def own(self, name):
         """The program's file of a module, found by the end of its path."""
@@ -399,6 +505,14 @@ class Order:
             if path.endswith((end + ".py", end + os.sep + "__init__.py")):
                 return path
         return None
+
+    def decorators(self, node):
+        """A decorator is called, too."""
+        self.plain(node.decorator_list)
+        for each in node.decorator_list:
+            name = getattr(each, "attr", getattr(each, "id", None))
+            if not isinstance(each, ast.Call) and name not in DECORATORS:
+                raise Stop
 
     def plain(self, nodes):
         """Stops at calls of functions that are not known to be harmless."""
@@ -414,26 +528,16 @@ class Order:
 class Early(Order):
     """Follows the execution until a statement may change a setting of a library."""
 
-    def __init__(self, files, own, with_classes):
+    def __init__(self, files, own, kinds):
         Order.__init__(self, files)
-        self.program = own
-        self.places = {
-            (path, line) for line, path, _, package in own.effects if with_classes or package is None
-        }
-        self.path, self.known = "<string>", {}
-
-    def run(self, path):
-        self.path = path
-        Order.run(self, path)
+        self.program, self.known = own, {}
+        self.places = {(path, line) for line, path, _, _, kind in own.effects if kind in kinds}
 
     def statement(self, node):
         if (self.path, node.lineno) in self.places:
             raise Stop
         if isinstance(node, (ast.Import, ast.ImportFrom)):
-            if isinstance(node, ast.ImportFrom) and node.level:
-                raise Stop
-            for name in imports(node):
-                self.module(name)
+            self.import_of(node)
         elif isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef)):
             self.plain(node.decorator_list)
         elif isinstance(node, ast.ClassDef):
@@ -449,16 +553,6 @@ class Early(Order):
                         self.statements(each.body)
                     else:
                         self.statement(each)
-
-    def module(self, name):
-        path = self.own(name)
-        if path is None:
-            self.names.append(name)
-        elif path not in self.done:
-            self.done.add(path)
-            above, self.path = self.path, path
-            self.statements(parsed(path).body)
-            self.path = above
 
     def plain(self, nodes):
         """Stops at calls of the program's own functions, which may call any other."""

@@ -159,8 +159,8 @@ class Before:
                 said = [("import", name) for name in own.imports()]
                 said += [("sets", name) for name in own.variables()]
                 said += [("effect", "\n".join(each)) for each in own.shown_effects()]
-                for kind in ("calls", "classes") if own.effects else ():
-                    late, early = own.late(kind == "classes")
+                for kind in {each[-1] for each in own.effects}:
+                    late, early = own.late(kind)
                     said += [("late " + kind, name) for name in late]
                     said += [("early " + kind, name) for name in early]
                 return said + [("influence", own.first())] if own.influences else said
@@ -175,7 +175,7 @@ class Before:
         self.influences = [text for kind, text in said if kind == "influence"]
         if ran and not self.influences:
             self.sets = {name for kind, name in said if kind == "sets"}
-        # Code that may influence late imports: where it is, a predicate, and a package.
+        # Code that may influence late imports: where it is, a predicate, a package, a kind.
         self.effects = [text.split("\n") for kind, text in said if kind == "effect"]
         self.said = said
 
@@ -184,10 +184,10 @@ class Before:
         that these import and that depend on them, and the reason; None if there are none."""
         installed = [name for name in names if is_package(self.plan.modules[name])]
         requests = found.requests
-        for where, what, package in self.effects:
-            kind = " classes" if package else " calls"
-            late = [name for each, name in self.said if each == "late" + kind and name in installed]
-            early = [name for each, name in self.said if each == "early" + kind]
+        for where, what, package, kind in self.effects:
+            late = [name for each, name in self.said if each == "late " + kind]
+            late = [name for name in late if name in installed]
+            early = [name for each, name in self.said if each == "early " + kind]
             mine = [
                 name
                 for name in late

@@ -173,6 +173,9 @@ pub(crate) const HARMLESS: [&str; 84] = [
 /// import, and later lines that may influence imports.
 pub(crate) fn skeleton(path: &Path) -> String {
     let text = fs::read(path).unwrap_or_default();
+    if text.contains(&0) {
+        return name(&text); // Compiled code.
+    }
     let lines: Vec<&[u8]> = text.split(|&byte| byte == b'\n').collect();
     let imported: HashSet<&[u8]> = lines
         .iter()
