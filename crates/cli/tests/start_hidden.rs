@@ -5,7 +5,7 @@ use std::fs;
 mod support;
 #[path = "start/warm.rs"]
 mod warm;
-use support::{python_with, pythons_with_torch};
+use support::{python_with, pythons_with_torch, run};
 use warm::{Warm, as_is};
 
 /// Prints everything that an import changes, at the points at which a program calls it.
@@ -181,6 +181,168 @@ fn a_package_of_which_each_part_changes_something() {
         &["other", "none"],
     ];
     hides(&warm, "venv/bin/python", LOOKS, &ways);
+}
+
+/// `from . import y` finds a module that is still being imported, before the package has it.
+#[test]
+fn modules_that_import_each_other() {
+    let Some(warm) = Warm::new() else { return };
+    let package = warm.venv().join("ring");
+    fs::create_dir(&package).expect("a directory for the package");
+    for (name, text) in [
+        ("__init__.py", ""),
+        ("one.py", "from . import two\n"),
+        ("two.py", "from . import one\nVALUE = 2\n"),
+        (
+            "three.py",
+            "import importlib\nfour = importlib.import_module('.four', __package__)\n",
+        ),
+        (
+            "four.py",
+            "import importlib\nthree = importlib.import_module('.three', __package__)\n",
+        ),
+    ] {
+        fs::write(package.join(name), text).expect("it is written");
+    }
+    let program = "import json, sys\nimport ring.one\nprint(ring.one.two.VALUE, ring.two.one is ring.one)\n\
+        import ring.three\nprint(ring.four.three is ring.three)\n\
+        print([name for name in sys.modules if 'ring' in name], sorted(vars(ring)))\n";
+    hides(&warm, "venv/bin/python", program, &[&[], &[]]);
+}
+
+/// What an import changes in an object of another module appears with the import.
+#[test]
+fn changes_in_objects_of_other_modules() {
+    const BASE: &str = "import functools, logging
+class Application:
+    def __init__(self):
+        self.commands, self.parts, self.debug = {}, {'inner': [[]]}, False
+application = Application()
+TABLE = {'inner': {}, 'list': [[]], 'tuple': (set(),)}
+class Model:
+    metadata = Application()
+log = logging.getLogger('quiet')
+log.setLevel(30)
+@functools.singledispatch
+def show(value):
+    return 'any'
+def decorated(function):
+    decorated.all.append(function.__name__)
+    return function
+decorated.all = []
+def look():
+    of = application.commands, application.parts, application.debug, vars(application).get('new')
+    logger = log.level, log.propagate, log.handlers
+    return of, TABLE, Model.metadata.commands, show([]), decorated.all, logger
+";
+    const MORE: &str = "import base
+base.application.commands['more'] = 1
+base.application.parts['inner'][0].append('more')
+base.application.debug = True
+base.application.new = 'new'
+base.TABLE['inner']['more'] = 1
+base.TABLE['list'][0].append('more')
+base.TABLE['tuple'][0].add('more')
+base.Model.metadata.commands['more'] = 1
+base.show.register(list, lambda value: 'list')
+@base.decorated
+def more(): pass
+import logging
+logging.getLogger('quiet').setLevel(50)
+logging.getLogger('quiet').propagate = False
+logging.getLogger('quiet').addHandler(logging.NullHandler())
+";
+    let Some(warm) = Warm::new() else { return };
+    let packages = warm.venv();
+    fs::write(packages.join("base.py"), BASE).expect("it is written");
+    fs::write(packages.join("more.py"), MORE).expect("it is written");
+    let program = "import sys, base\nprint(base.look())\n\
+        if 'less' not in sys.argv:\n    import more\nprint(base.look())\n";
+    hides(
+        &warm,
+        "venv/bin/python",
+        program,
+        &[&[], &["less"], &[], &["less"]],
+    );
+}
+
+/// A setting of the process cannot be hidden, so a module that changes one is the program's.
+#[test]
+fn settings_that_an_import_changes() {
+    const CHANGES: [(&str, &str, &str); 9] = [
+        (
+            "decimal",
+            "decimal.getcontext().prec = 7",
+            "the context of decimal",
+        ),
+        (
+            "socket",
+            "socket.setdefaulttimeout(3)",
+            "the default timeout of sockets",
+        ),
+        ("gc", "gc.disable()", "whether garbage is collected"),
+        (
+            "logging",
+            "logging.disable(logging.INFO)",
+            "which log messages are disabled",
+        ),
+        (
+            "sys",
+            "sys.setdlopenflags(258)",
+            "how native libraries are loaded",
+        ),
+        (
+            "locale",
+            "locale.setlocale(locale.LC_ALL, 'C')",
+            "the locale",
+        ),
+        (
+            "resource",
+            "resource.setrlimit(resource.RLIMIT_CORE, (0, 0))",
+            "limits",
+        ),
+        (
+            "observer",
+            "observer.VARIABLE.set(2)",
+            "the context variable",
+        ),
+        (
+            "codecs",
+            "codecs.register(lambda name: codecs.lookup('ascii') if name == 'mine' else None)",
+            "registers a codec",
+        ),
+    ];
+    const OBSERVER: &str =
+        "import codecs, contextvars, decimal, gc, locale, logging, resource, socket, sys
+VARIABLE = contextvars.ContextVar('observed', default=1)
+def look():
+    core = resource.getrlimit(resource.RLIMIT_CORE)[0]
+    return decimal.Decimal(1) / 3, socket.getdefaulttimeout(), gc.isenabled(), core, \\
+        logging.root.manager.disable, sys.getdlopenflags(), locale.setlocale(locale.LC_ALL), \\
+        VARIABLE.get(), has_codec()
+def has_codec():
+    try:
+        return codecs.lookup('mine').name
+    except LookupError:
+        return None
+";
+    let Some(warm) = Warm::new() else { return };
+    let packages = warm.venv();
+    fs::write(packages.join("observer.py"), OBSERVER).expect("it is written");
+    let mut program = "import json, observer\nprint(observer.look())\n".to_owned();
+    for (at, (module, change, _)) in CHANGES.into_iter().enumerate() {
+        let text = format!("import {module}\n{change}\n");
+        fs::write(packages.join(format!("change_{at}.py")), text).expect("it is written");
+        program += &format!("import change_{at}\nprint(observer.look())\n");
+    }
+    hides(&warm, "venv/bin/python", &program, &[&[], &[]]);
+    let listed = run(&mut warm.preheat(&["--list", "-v"])).out;
+    for (at, (_, _, setting)) in CHANGES.into_iter().enumerate() {
+        let found = listed
+            .lines()
+            .any(|line| line.contains(&format!("change_{at}")) && line.contains(setting));
+        assert!(found, "{setting}: {listed}");
+    }
 }
 
 /// Hidden modules are also looked up with the program's own finder.

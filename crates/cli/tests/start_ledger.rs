@@ -776,6 +776,53 @@ fn an_import_that_asks_about_its_process_asks_in_each_start() {
     }
 }
 
+/// `python -m` replaces the first argument by the path of the module.
+#[test]
+fn an_import_sees_the_path_of_a_module_that_is_run() {
+    let program = "import numpy, named\nprint(named.VALUE, named.REST)\n";
+    let Some((warm, installed)) = Warm::with_package("numpy", program) else {
+        return;
+    };
+    let text = "import sys\nVALUE = sys.argv[0]\nREST = len(sys.argv)\n";
+    fs::write(installed.join("named.py"), text).expect("it is written");
+    let words = ["venv/bin/python", "-m", "program"];
+    warm.warm_up(&words, &as_is);
+    let (said, out) = agrees(&warm, &words, &as_is);
+    assert!(said.contains("started warm"), "{said}");
+    assert!(out.ends_with("program.py 1\n"), "{out}");
+    let listed = left_out(&warm);
+    let why = "named, which reads the path of the program, which is set later";
+    assert!(listed.contains(why), "{listed}");
+}
+
+/// An installed module looks for an optional one, also in the program's directory.
+#[test]
+fn an_optional_module_appears_beside_the_program() {
+    let program = "import numpy, optional\nprint(optional.VALUE, optional.IS_FOUND)\n";
+    let Some((warm, installed)) = Warm::with_package("numpy", program) else {
+        return;
+    };
+    let text = "import importlib.util\ntry:\n    import faster\n    VALUE = 1\n\
+        except ImportError:\n    VALUE = None\n\
+        IS_FOUND = importlib.util.find_spec('faster_still') is not None\n";
+    fs::write(installed.join("optional.py"), text).expect("it is written");
+    warm.warm_up(&PROGRAM, &as_is);
+    assert_eq!(agrees(&warm, &PROGRAM, &as_is).1, "None False\n");
+    let paths = ["faster.py", "faster_still.py"].map(|name| warm.directory.join(name));
+    fs::write(&paths[0], "").expect("it is written");
+    let (said, out) = agrees(&warm, &PROGRAM, &as_is);
+    assert!(said.contains("faster.py did not exist before"), "{said}");
+    assert_eq!(out, "1 False\n");
+    fs::remove_file(&paths[0]).expect("it goes");
+    fs::write(&paths[1], "").expect("it is written");
+    assert_eq!(agrees(&warm, &PROGRAM, &as_is).1, "None True\n");
+    fs::remove_file(&paths[1]).expect("it goes");
+    assert_eq!(agrees(&warm, &PROGRAM, &as_is).1, "None False\n");
+    // A directory is a package, even without a file.
+    fs::create_dir(warm.directory.join("faster")).expect("it is made");
+    assert_eq!(agrees(&warm, &PROGRAM, &as_is).1, "1 False\n");
+}
+
 /// All arguments of the interpreter are there while modules are imported.
 #[test]
 fn an_import_sees_all_original_arguments() {

@@ -7,6 +7,7 @@ mod support;
 mod terminal;
 #[path = "start/warm.rs"]
 mod warm;
+use std::fs;
 use std::process::Command;
 use terminal::Terminal;
 use warm::{Warm, until};
@@ -83,6 +84,40 @@ fn the_keyboard_interrupts_stops_and_continues_it() {
     // To the one process that the shell knows: to its group it might come twice.
     terminal.type_in("kill $!; wait %1; echo code $?\n");
     terminal.expect("code 55\r\n");
+}
+
+/// readline asks for the size of the terminal when it is imported.
+#[test]
+fn readline_has_the_width_of_the_terminal() {
+    let Some(warm) = Warm::new() else { return };
+    let program = "import json, statistics, readline, ctypes
+path = [line.split()[-1] for line in open('/proc/self/maps') if 'libreadline' in line][0]
+rows, columns = ctypes.c_int(), ctypes.c_int()
+ctypes.CDLL(path).rl_get_screen_size(ctypes.byref(rows), ctypes.byref(columns))
+print('columns', columns.value)
+";
+    fs::write(warm.directory.join("program.py"), program).expect("it is written");
+    let python = warm.python.to_str().expect("its path is text");
+    let out = warm
+        .plain(&[python, "program.py"])
+        .output()
+        .expect("it starts");
+    if !out.status.success() {
+        return; // This Python has another library for it.
+    }
+    let mut terminal = shell(&warm);
+    terminal.type_in("${WARM%cases.py}program.py; echo first $?\n");
+    // This terminal is said not to wrap, so its last column is not used.
+    terminal.expect("columns 76\r\n");
+    terminal.expect("first 0\r\n");
+    until("there is a parent for it", || warm.count() == 2);
+    for width in [77, 91] {
+        terminal.type_in(&format!(
+            "stty cols {width}; ${{WARM%cases.py}}program.py\n"
+        ));
+        terminal.expect("started warm");
+        terminal.expect(&format!("columns {}\r\n", width - 1));
+    }
 }
 
 #[test]

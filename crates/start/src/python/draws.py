@@ -42,6 +42,9 @@ class Draws:
             self.stand_in(name, self.stream)
         for name in ("getsignal", "pthread_sigmask"):
             self.stand_in(name, self.signals, [sys.modules.get("_signal")])
+        threads = [sys.modules[name] for name in ("_thread", "threading") if name in sys.modules]
+        self.stand_in("stack_size", self.stacks, threads)
+        self.stand_in("register", self.codec, [sys.modules["_codecs"], sys.modules["codecs"]])
         random = sys.modules.get("random")
         if random is not None:
             random._urandom = os.urandom
@@ -83,6 +86,15 @@ class Draws:
             frame = frame.f_back
         if frame and is_package(frame.f_code.co_filename):
             self.why = self.why or "asks how signals are handled when it is imported"
+
+    def stacks(self, frame, *size):
+        """Without an argument, the function sets it to the default."""
+        if is_package(frame.f_code.co_filename):
+            self.why = self.why or "sets the size of the stacks of threads"
+
+    def codec(self, frame, *_):
+        if is_package(frame.f_code.co_filename):
+            self.why = self.why or "registers a codec when it is imported"
 
     def is_renewed(self, frame):
         if module_of(frame) in RENEWED:

@@ -24,6 +24,93 @@ def names_in(of):
     return type.__dict__["__dict__"].__get__(of) or {}
 
 
+# Types of values that cannot change, and modules, which are followed by themselves.
+FIXED = {type(None), bool, int, float, complex, str, bytes, type(sys)}
+
+# Objects of classes of these modules are handled elsewhere, or belong to one process.
+LEFT_TO = {"logging", "os", "threading", "weakref", "_weakrefset", "contextvars", "warnings"}
+LEFT_TO |= {"importlib.machinery", "_frozen_importlib", "_frozen_importlib_external", "zipimport"}
+
+FUNCTION = type(names_in)
+
+# The flag of classes that Python code defines.
+IS_HEAP_TYPE = 1 << 9
+
+
+def is_name(key):
+    """Returns True for a name that a step can contain."""
+    return type(key) is str and key.isascii() and key.isprintable()
+
+
+def can_change(value):
+    """Returns True for containers, functions, and objects with attributes."""
+    of = type(value)
+    if of in FIXED:
+        return False
+    if of in (list, set, tuple, FUNCTION):
+        return True
+    if issubclass(of, dict):
+        return "__spec__" not in value  # Otherwise it is the namespace of a module.
+    return has_attributes(of)
+
+
+def has_attributes(of):
+    if of is type(sys.implementation):
+        return True
+    is_known = of.__flags__ & IS_HEAP_TYPE and of.__dictoffset__
+    return bool(is_known) and of.__module__ not in LEFT_TO
+
+
+def namespace(value, names_of):
+    """The attributes of a module, class, function or object that can be changed; None for other
+    values."""
+    of = type(value)
+    if issubclass(of, type(sys)):
+        return names_of(value)
+    if issubclass(of, type):
+        return names_in(value)
+    if of is FUNCTION or has_attributes(of):
+        try:
+            names = object.__getattribute__(value, "__dict__")
+        except AttributeError:
+            return None
+        return names if type(names) is dict else None
+    return None
+
+
+def inner(value, names):
+    """Yields the objects that a value with these attributes leads to, with the steps to them."""
+    if names is not None:
+        is_module = issubclass(type(value), type(sys))
+        for key, each in list(names.items()):
+            if is_name(key) and not (is_module and key == "__builtins__"):
+                yield "." + key, each
+    of = type(value)
+    if of in (list, tuple):
+        for at, each in enumerate(list(value)):
+            yield "#%d" % at, each
+    elif issubclass(of, dict):
+        for key, each in list(dict.items(value)):
+            if is_name(key):
+                yield "[" + key, each
+    elif of is FUNCTION:
+        for at, cell in enumerate(value.__closure__ or ()):
+            try:
+                yield "~%d" % at, cell.cell_contents
+            except ValueError:
+                pass  # It is empty.
+
+
+def follow(value, step, names_of):
+    """The object to which a step leads."""
+    kind, key = step[0], step[1:]
+    if kind == ".":
+        return namespace(value, names_of)[key]
+    if kind == "[":
+        return dict.__getitem__(value, key)
+    return value[int(key)] if kind == "#" else value.__closure__[int(key)].cell_contents
+
+
 def copy(value):
     """A copy of a container whose contents count; None for anything else."""
     of = type(value)

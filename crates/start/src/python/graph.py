@@ -3,13 +3,18 @@ module changes in others.
 
 Every import statement counts, also one that finds its module already loaded: in a program that
 imports in another order it may be the first. So do entries of `sys.modules` that a module makes
-itself; their names begin with `=`. A *place* is an attribute of a module or of one of
-its classes, or a list, dict or set there, that an import has changed after the module was
+itself; their names begin with `=`. A *place* is an attribute of a module, or of a class or object
+that it leads to, or a list, dict or set there, that an import has changed after the module was
 complete. The warm parent watches only these places, and not everything (`effects.py`).
 """
 
 import builtins
 import sys
+
+# How far objects are followed from a module, and the number of items of a container that are.
+DEPTH, MOST_INNER = 4, 300
+
+MISSING = object()
 
 
 class Graph:
@@ -21,13 +26,25 @@ class Graph:
         self.requests = {}
         # The state of each module when it was complete.
         self.complete = {}
-        # Containers whose contents are known; `complete` refers to each.
-        self.copied = set()
+        # The objects that were seen, by their addresses; `alive` keeps them.
+        self.seen, self.alive = set(), []
         self.known = set(sys.modules)
         for name in list(sys.modules):
             self.keep(name)
         self.bootstrap, self.imports = importing["bootstrap"], importing["Imports"]()
-        self.imports.begin(self.begin, self.end)
+        self.imports.begin(self.begin, self.end, self.again)
+        # The top-level names that were searched for, with the origin of what was found.
+        self.sought = {}
+        finder = importing["external"].PathFinder
+        search, sought = finder.find_spec, self.imports.guarded(self.seek)
+
+        def find_spec(name, path=None, target=None):
+            found = search(name, path, target)
+            if path is None:
+                sought(name, found)
+            return found
+
+        finder.find_spec = staticmethod(find_spec)
         request = self.imports.guarded(self.request)
         make = importing["compiled"](REQUESTS)["make"]
         builtins.__import__ = make(builtins.__import__, request)
@@ -44,13 +61,21 @@ class Graph:
         wanted[name] = None
         module = sys.modules.get(name)
         for member in members or ():
-            part = "%s.%s" % (name, member)
-            if part in sys.modules and self.names_of(module).get(member) is sys.modules[part]:
-                wanted[part] = None
+            # In a circular import, the member is not an attribute of its package yet.
+            found = sys.modules.get("%s.%s" % (name, member))
+            if found is not None and self.names_of(module).get(member, found) is found:
+                wanted["%s.%s" % (name, member)] = None
+
+    def again(self, name):
+        self.see_entries()[name] = None
 
     def begin(self, name):
         self.see_entries()[name] = None
         self.stack.append(name)
+
+    def seek(self, name, found):
+        # A package without a file has no origin.
+        self.sought[name] = (found.origin or "") if found else None
 
     def end(self, name):
         self.see_entries()
@@ -67,52 +92,57 @@ class Graph:
         return wanted
 
     def keep(self, name):
-        owners = self.owners(self.names_of(sys.modules[name]), name)
-        self.complete[name] = [(of, names, self.copies(names)) for of, names in owners]
+        """Copies the state of a module: its namespaces and containers. An object belongs to the
+        module that is complete first."""
+        spaces, containers, left = [], [], [((), sys.modules[name], 0)]
+        for path, value, depth in left:
+            self.alive.append(value)
+            names = self.effects["namespace"](value, self.names_of)
+            if names is not None:
+                # Objects further away often keep what others have looked up there.
+                is_near = len(path) < 2 or issubclass(type(value), type)
+                spaces.append((path, names, dict(names), is_near))
+            copied = self.effects["copy"](value)
+            if copied is not None:
+                containers.append((path, value, copied))
+            if depth == DEPTH or copied is not None and len(copied) > MOST_INNER:
+                continue
+            for step, inner in self.effects["inner"](value, names):
+                if self.is_new(inner, name):
+                    # A class is part of its module. `isinstance` would ask the object itself.
+                    deeper = depth if issubclass(type(inner), type) else depth + 1
+                    left.append((path + (step,), inner, deeper))
+        self.complete[name] = spaces, containers
 
-    def owners(self, names, module):
-        """The namespaces of a module: its own, and those of the classes that it defines."""
-        found, names_in = [("", names)], self.effects["names_in"]
-        for key, value in list(names.items()):
-            if isinstance(key, str) and issubclass(type(value), type):
-                if names_in(value).get("__module__") == module:
-                    found.append((key, names_in(value)))
-        return found
+    def is_new(self, value, module):
+        """Returns True for an object of which the changes count, and that was not seen before."""
+        if issubclass(type(value), type):
+            counts = self.effects["names_in"](value).get("__module__") == module
+        else:
+            counts = self.effects["can_change"](value)
+        if not counts or id(value) in self.seen:
+            return False
+        self.seen.add(id(value))
+        return True
 
-    def copies(self, names):
-        """The attributes, and the contents of those that are containers. These belong to the module
-        that is complete first."""
-        copied, found = self.copied, {}
-        for each, value in list(names.items()):
-            found[each] = value, None
-            if id(value) not in copied:
-                contents = self.effects["copy"](value)
-                if contents is not None:
-                    copied.add(id(value))
-                    found[each] = value, contents
-        return found
-
-    def report(self):
+    def report(self, is_installed):
         """Yields pairs of strings for the warm parent."""
         if self.imports.is_broken:
             return
         for name, wanted in self.requests.items():
             yield "imports", "\n".join([name, *wanted])
-        for name, owners in self.complete.items():
-            for of, names, before in owners:
-                for attribute, kind in self.changed(names, before):
-                    yield "place", "\n".join((name, of, attribute, kind))
-
-    def changed(self, names, before):
-        missing = (self.effects["MISSING"], None)
-        for each in dict.fromkeys([*before, *names]):
-            if not isinstance(each, str):
-                continue
-            value, copied = before.get(each, missing)
-            if names.get(each, missing[0]) is not value:
-                yield each, "value"
-            if copied is not None and not self.effects["is_same"](value, copied):
-                yield each, "items"
+        for name, origin in self.sought.items():
+            if name not in sys.modules and (origin is None or is_installed(origin)):
+                yield "sought", name
+        for name, (spaces, containers) in self.complete.items():
+            for path, names, before, is_near in spaces:
+                for key in dict.fromkeys([*before, *names]) if is_near else before:
+                    if names.get(key, MISSING) is not before.get(key, MISSING):
+                        if self.effects["is_name"](key):
+                            yield "place", "\n".join((name, "value", *path, "." + key))
+            for path, value, copied in containers:
+                if not self.effects["is_same"](value, copied):
+                    yield "place", "\n".join((name, "items", *path))
 
 
 REQUESTS = """

@@ -4,6 +4,7 @@ The wrappers have the name and the file name of that function, so that traceback
 """
 
 import _frozen_importlib as bootstrap
+import _frozen_importlib_external as external
 import _thread
 import sys
 
@@ -25,9 +26,11 @@ class Imports:
         self.original, self.main = bootstrap._find_and_load, _thread.get_ident()
         self.is_broken = False
 
-    def begin(self, enter, leave):
-        make, enter, leave = compiled(AROUND)["make"], self.guarded(enter), self.guarded(leave)
-        bootstrap._find_and_load = make(self.original, sys.modules, enter, leave)
+    def begin(self, enter, leave, again=None):
+        """`again` is called for a module that is loaded, if Python asks for that."""
+        make, again = compiled(AROUND)["make"], self.guarded(again or (lambda name: None))
+        enter, leave = self.guarded(enter), self.guarded(leave)
+        bootstrap._find_and_load = make(self.original, sys.modules, enter, leave, again)
 
     def end(self):
         bootstrap._find_and_load = self.original
@@ -45,9 +48,10 @@ class Imports:
 
 
 AROUND = """
-def make(original, modules, enter, leave):
+def make(original, modules, enter, leave, again):
     def _find_and_load(name, import_):
         if name in modules:
+            again(name)
             return original(name, import_)
         enter(name)
         try:

@@ -8,6 +8,12 @@ same name and file name, so that tracebacks omit it too.
 import os
 import sys
 
+is_known = "_contextvars" in sys.modules
+from _contextvars import copy_context  # noqa: E402
+
+if not is_known:
+    del sys.modules["_contextvars"]
+
 # A module with another loader may differ from what an ordinary import would return.
 ORDINARY = {
     "BuiltinImporter",
@@ -225,6 +231,57 @@ def facts():
         yield "the current directory", os.getcwd()
     except OSError:
         pass
+    yield from settings()
+
+
+def settings():
+    """Yields settings of the process on which imports may depend, and that are no attributes. Only
+    modules that are loaded are asked."""
+    socket, native, resource = map(sys.modules.get, ("_socket", "_locale", "resource"))
+    if socket:
+        yield "the default timeout of sockets", str(socket.getdefaulttimeout())
+    if native:
+        yield "the locale", native.setlocale(native.LC_ALL)
+    if resource:
+        limits = [name for name in dir(resource) if name.startswith("RLIMIT_")]
+        yield "limits", str([resource.getrlimit(getattr(resource, name)) for name in limits])
+    yield "how native libraries are loaded", str(sys.getdlopenflags())
+    digits = getattr(sys, "get_int_max_str_digits", int)
+    yield "the longest number in a text", str(digits())
+    manager = getattr(getattr(sys.modules.get("logging"), "root", None), "manager", None)
+    yield "which log messages are disabled", str(getattr(manager, "disable", 0))
+    default = getattr(sys.modules.get("decimal"), "DefaultContext", None)
+    if default is not None:
+        values = {variable.name: value for variable, value in copy_context().items()}
+        present = values.get(DECIMAL, default)
+        yield "the context of decimal", str([numbers(default), numbers(present)])
+
+
+def passing_settings():
+    """Yields settings that do not matter to imports, or that programs often change for a while."""
+    gc = sys.modules.get("gc")
+    if gc:
+        yield "whether garbage is collected", str(gc.isenabled())
+    names = [getattr(hook, "__qualname__", None) for hook in sys.get_asyncgen_hooks()]
+    yield "the hooks of asynchronous generators", str(names)
+    yield "the tracking of coroutines", str(sys.get_coroutine_origin_tracking_depth())
+
+
+# The variable that has the context of the module decimal, which exists from its first use on.
+DECIMAL = "decimal_context"
+
+
+def numbers(context):
+    """The settings of a context of decimal, without the flags that computations set."""
+    names = ("prec", "rounding", "Emin", "Emax", "capitals", "clamp")
+    traps = [each.__name__ for each, is_on in context.traps.items() if is_on]
+    return [getattr(context, name) for name in names] + sorted(traps)
+
+
+def variables():
+    """The context variables that are set, with their values."""
+    found = copy_context().items()
+    return {variable: value for variable, value in found if variable.name != DECIMAL}
 
 
 def roots(paths):

@@ -90,6 +90,53 @@ class Loggers:
             self.manager._clear_cache()
 
 
+class LoggerStates:
+    """What belongs to loggers that exist: an import may set the level of another library's."""
+
+    VALUES, LISTS = ("level", "propagate", "disabled"), ("handlers", "filters")
+
+    def __init__(self, effects, logging):
+        self.effect, self.of, self.manager = effects["Effect"], logging.Logger, logging.Logger.manager
+        self.last = self.states()
+
+    def states(self):
+        loggers = [each for each in self.manager.loggerDict.values() if isinstance(each, self.of)]
+        return {
+            logger: (
+                [getattr(logger, name) for name in self.VALUES],
+                [list(getattr(logger, name)) for name in self.LISTS],
+            )
+            for logger in loggers
+        }
+
+    def change(self, thorough):
+        if not thorough:
+            return None
+        last, self.last = self.last, self.states()
+        changed = [
+            (logger, last[logger], now)
+            for logger, now in self.last.items()
+            if last.get(logger, now) != now
+        ]
+        if not changed:
+            return None
+
+        def put(before, after):
+            for each in changed:
+                self.put(each[0], each[before], each[after])
+
+        return self.effect(lambda: put(1, 2), lambda: put(2, 1))
+
+    def put(self, logger, before, after):
+        for name, old, new in zip(self.VALUES, before[0], after[0]):
+            if old != new:
+                setattr(logger, name, new)
+        for name, old, new in zip(self.LISTS, before[1], after[1]):
+            kept = [each for each in getattr(logger, name) if each in new or each not in old]
+            setattr(logger, name, kept + [each for each in new if each not in kept])
+        self.manager._clear_cache()
+
+
 class Exits:
     """Functions that are called at the end."""
 
@@ -140,6 +187,8 @@ class Places:
         self.setting = effects["Setting"]
         self.by_module, self.names_of = places, names_of
         self.values, self.watched, self.exits = [], [], None
+        # The addresses of containers that are watched because imports have put them into others.
+        self.inner = set()
         for name in list(sys.modules):
             self.add(name)
         self.watch(None, self.items(os.environ._data, put_variable))
@@ -162,6 +211,7 @@ class Places:
         elif name == "logging":
             root = module.root
             self.watch(name, Loggers(self.effects, module, self.namespaces))
+            self.watch(name, LoggerStates(self.effects, module))
             self.watch(name, self.value(vars(root), "level"), self.items(root.handlers))
         elif name == "warnings":
             self.watch(None, self.effects["Filters"](module))
@@ -169,15 +219,29 @@ class Places:
             self.watch(None, self.setting(module.get_threshold, lambda at: module.set_threshold(*at)))
         elif name == "_signal":
             self.watch(None, *signals(module, self.setting))
-        for of, key, kind in self.by_module.get(name, ()):
-            if (name, key) in LEFT:
+        for kind, *steps in self.by_module.get(name, ()):
+            if (name, steps[0][1:]) in LEFT:
                 continue
-            owner = names.get(of) if of else None
-            space = names if owner is None else self.effects["names_in"](owner)
-            if kind == "value":
-                self.watch(name, self.value(space, key, owner))
-            elif self.effects["copy"](space.get(key)) is not None:
-                self.watch(name, self.items(space[key]))
+            try:
+                self.watch_place(name, kind, module, steps)
+            except (AttributeError, LookupError, TypeError, ValueError):
+                pass  # The module has no such object in this process.
+
+    def watch_place(self, name, kind, value, steps):
+        """`steps` lead from the module to a container (`items`) or an attribute (`value`)."""
+        effects, names_of, forget = self.effects, self.names_of, None
+        for step in steps if kind == "items" else steps[:-1]:
+            value = effects["follow"](value, step, names_of)
+            if type(value) is effects["FUNCTION"]:
+                # `functools.singledispatch` keeps what it has found in its table.
+                forget = forget or vars(value).get("_clear_cache")
+        if kind == "items":
+            if effects["copy"](value) is not None:
+                self.watch(name, self.items(value, forget and (lambda *_: forget())))
+            return
+        space = effects["namespace"](value, names_of)
+        of = value if issubclass(type(value), type) else None
+        self.watch(name, self.value(space, steps[-1][1:], of))
 
     def namespaces(self):
         return [self.names_of(module) for module in list(sys.modules.values())]
@@ -193,7 +257,19 @@ class Places:
             if effect is not None:
                 effect.place = place
                 found.append(effect)
+                self.watch_inner(place)
         return found
+
+    def watch_inner(self, place):
+        """Containers that an import has put into another one may change with the next import."""
+        if type(place) is not self.items or type(place.last) not in (dict, list):
+            return
+        for each in place.last.values() if type(place.last) is dict else place.last:
+            if type(each) in (dict, list, set) and id(each) not in self.inner:
+                if self.effects["copy"](each) is not None:
+                    # The watched place refers to it, so no other object has its address.
+                    self.inner.add(id(each))
+                    self.watch(place.owner, self.items(each))
 
     def end(self):
         if self.exits:

@@ -55,6 +55,8 @@ class Found:
         self.ledger = b""
         # The names that each module imports, and the places that imports change (graph.py).
         self.requests, self.places = {}, {}
+        # Top-level names of modules that imports have looked for, and that are not loaded.
+        self.sought = set()
         # The end of the program's first lines that have run, and the top-level names of
         # modules that they have searched for.
         self.end, self.searched = None, set()
@@ -70,9 +72,14 @@ class Tools:
         self.finalizers = load("end.py")["Finalizers"](load("generators.py")["waits_in_try"])
         learn = load("learn.py")
         self.facts, self.load = learn["facts"], load
+        self.lasting, self.passing = learn["settings"], learn["passing_settings"]
+        self.variables = learn["variables"]
         self.searches_elsewhere = learn["SEARCHES_ELSEWHERE"], ""
         self.graph, self.effects = load("graph.py")["Graph"], load("effects.py")
         self.importing = load("importing.py")
+
+    def settings(self):
+        return dict([*self.lasting(), *self.passing()])
 
 
 def find_safe(plan, tools, hook=None):
@@ -92,7 +99,8 @@ def find_safe(plan, tools, hook=None):
         if libraries:
             names = [name for name in names if not is_package(plan.modules[name])]
         plan.tell("testing the import of %d modules" % len(names))
-        said = ask(names, plan, tools, before.sets, bool(found.left_out)) if names else []
+        how = before.sets, bool(found.left_out), only is not None, hook is not None
+        said = ask(names, plan, tools, *how) if names else []
         if not names and hook:
             return found
         if not said:
@@ -291,6 +299,8 @@ def take(found, said):
         elif kind == "imports":
             name, *requests = value.split("\n")
             found.requests[name] = requests
+        elif kind == "sought":
+            found.sought.add(value)
         elif kind == "place":
             name, *place = value.split("\n")
             found.places.setdefault(name, []).append(place)
@@ -307,11 +317,11 @@ def is_within(name, packages):
     return any(name == package or name.startswith(package + ".") for package in packages)
 
 
-def ask(names, plan, tools, sets, is_part):
+def ask(names, plan, tools, *how):
     """The results of a trial of these names, as pairs of a kind and a value. If the trial was
     stopped or has exited, the module that it was importing cannot be imported."""
     clear_output()  # The output of an earlier trial.
-    said = elsewhere(lambda say: run_trial(names, plan, tools, sets, is_part, say), tools.tracer)
+    said = elsewhere(lambda say: run_trial(names, plan, tools, *how, say), tools.tracer)
     why = tools.tracer.verdict()
     importing = [name for kind, name in said if kind == "importing"]
     rest = [each for each in said if each[0] != "importing"]
@@ -344,19 +354,22 @@ def elsewhere(work, tracer):
     return list(zip(*[iter(said)] * 2))
 
 
-def run_trial(names, plan, tools, sets, is_part, say):
+def run_trial(names, plan, tools, sets, is_part, is_restricted, has_begun, say):
     """In a trial: imports all modules, or reports the first that must not be imported. `sets`
-    are variables that the program may set, `is_part` if some modules were left out before."""
+    are variables that the program may set, `is_part` if some modules were left out before,
+    `is_restricted` if these come before all other code, `has_begun` if the program's first lines
+    have run."""
     before, environment = descriptors(), dict(os.environ._data)
     tracer, watch = tools.tracer, tools.watching["Watch"](tools.tracer)
     draws, exits = tools.draws["Draws"](), tools.exits(tools.finalizers)
     asked = watch.take()
     watch.watch_code(tools.importing)
+    watch.arguments.names_later = not has_begun and "main" in plan.one
     graph = tools.graph(plan.names_of, tools.effects, tools.importing)
     for name in names:
         if name in sys.modules:
             continue
-        known = set(sys.modules)
+        known, settings, variables = set(sys.modules), tools.settings(), tools.variables()
         imported = outermost(name, known, plan.modules)
         say("importing", imported)
         exits.name = imported
@@ -372,14 +385,17 @@ def run_trial(names, plan, tools, sets, is_part, say):
             or draws.problem()
             or watch.warned()
             or watch.shows_parent()
+            or changed_setting(settings, variables, tools)
         )
         if why:
             return [("offender", imported), ("", why)]
         asked.add(of_this)
         exits.see_objects()
     exits.end()
-    if not is_part:
-        for kind in changed_facts(plan, tools):
+    kinds = {kind for kind, _ in tools.lasting()}
+    for kind in changed_facts(plan, tools):
+        # Modules that were left out may have changed others.
+        if not is_part or not is_restricted and kind in kinds:
             return [("influenced", "changes " + kind)]
     now = os.environ._data
     both = set(environment) | set(now)
@@ -391,9 +407,25 @@ def run_trial(names, plan, tools, sets, is_part, say):
     said += [("state", state) for state in tools.chance["states"]()]
     said += [("changed", name) for name in changed]
     said.append(("modules", str(len(plan.modules.keys() & sys.modules.keys()))))
-    said += graph.report()
+    said += graph.report(lambda origin: origin.startswith(plan.roots))
     offender = exits.run(tracer, say, output)
     return [("offender", offender[0]), ("", offender[1])] if offender else said
+
+
+def changed_setting(settings, variables, tools):
+    """The reason if the last import has changed a setting of the process, which a start that does
+    not import the module would notice."""
+    now = tools.settings()
+    for kind, value in settings.items():
+        if now.get(kind, value) != value:
+            return "changes %s when it is imported" % kind
+    for variable, value in tools.variables().items():
+        if variables.get(variable, MISSING) is not value:
+            return "sets the context variable %s when it is imported" % variable.name
+    return None
+
+
+MISSING = object()
 
 
 def outermost(name, known, modules):

@@ -31,7 +31,7 @@ def write(path, socket, plan, base, found):
         records.append(("left-out", name, why))
     records.extend(("own", name, value) for name, value in plan.own)
     records.extend(("skeleton", name, value) for name, value in plan.skeletons)
-    records.extend(("absent", name, "") for name in plan.absent)
+    records.extend(("absent", name, "") for name in sorted({*plan.absent, *found.sought}))
     for directory in sys.path:
         if os.path.isdir(directory):
             records.append(("directory", directory, ""))

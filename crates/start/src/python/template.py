@@ -283,6 +283,8 @@ def defines_finalizers(plan):
                 texts.append(file.read())
         except FileNotFoundError:
             pass
+        except NotADirectoryError:
+            raise Unsuitable("its modules are in an archive, which is not searched")
         except OSError:
             return True
     return any(b"__del__" in text for text in texts)

@@ -86,7 +86,7 @@ class Watch:
         if hasattr(sys, "orig_argv"):
             self.all_arguments = sys.orig_argv = Arguments(sys.orig_argv)
         self.warns = self.mentions_streams = False
-        # A predicate, if a file was read that shows the parent rather than the start.
+        # A predicate, if something was read that shows the parent rather than the start.
         self.of_parent = None
         if tracer:
             sys.addaudithook(self.audit)
@@ -129,9 +129,12 @@ class Watch:
         return "warns the module that imports it" if warns else None
 
     def shows_parent(self):
-        """The reason if a file was read that shows the parent: its command line has no arguments,
-        its status another umask."""
+        """The reason if something was read that shows the parent: its command line has no
+        arguments, its status another umask."""
         why, self.of_parent = self.of_parent, None
+        if self.arguments.names_later and self.arguments.first_was_read:
+            self.arguments.first_was_read = False
+            why = why or "reads the path of the program, which is set later"
         return why
 
     def watch_code(self, importing):
@@ -245,11 +248,15 @@ def module_of(frame):
 class Arguments(list):
     """Arguments of the program that record that they were read."""
 
-    was_read = False
+    was_read = first_was_read = False
+    # True for `python -m`, which sets the first one when it has found the module.
+    names_later = False
 
     def __getitem__(self, at):
         # The first one is the program, the same for all starts of this parent.
         self.was_read = self.was_read or at != 0
+        is_first = at == 0 or isinstance(at, slice) and not at.start
+        self.first_was_read = self.first_was_read or is_first
         return list.__getitem__(self, at)
 
 
@@ -258,6 +265,7 @@ def reading(method):
 
     def read(self, *values):
         self.was_read = True
+        self.first_was_read = self.first_was_read or method != "__len__"
         return original(self, *values)
 
     return read

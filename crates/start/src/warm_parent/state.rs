@@ -48,7 +48,8 @@ pub(crate) struct Parent {
     learned: Option<(PathBuf, String)>,
     /// Names of the modules that were imported ahead.
     names: HashSet<Vec<u8>>,
-    /// Names of modules that the program imports if they exist, and that did not.
+    /// Names of modules that the program or an installed module imports if they exist, and that
+    /// did not.
     absent: HashSet<Vec<u8>>,
     /// Files with one of these names that are what was imported.
     known: HashSet<PathBuf>,
@@ -266,8 +267,8 @@ impl Parent {
             }
             let (path, ending) = (entry.path(), &file.as_bytes()[stem.len()..]);
             // A directory without `__init__` does not hide an installed module, but it may be
-            // another part of a package that has none either.
-            let is_part = ending.is_empty() && self.namespaces.contains(stem);
+            // another part of a package that has none either, or one that was absent.
+            let is_part = ending.is_empty() && (is_absent || self.namespaces.contains(stem));
             if is_part && path.is_dir() && !self.known.contains(&path) {
                 return Err(Changed::Path(path, true).into());
             }
