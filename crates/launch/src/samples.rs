@@ -3,7 +3,7 @@
 //!
 //! A thread of preheat does this every few milliseconds. It keeps the files of `/proc`
 //! open, and samples less often the longer the command runs and the more there is to
-//! sample: it never uses more than a fiftieth of one processor, half of it for stacks.
+//! sample, so that it uses about a fiftieth of one processor at most, half of it for stacks.
 //! A second thread reads which mappings hold the memory ([`mapped`]), a few times.
 
 mod file;
@@ -94,16 +94,19 @@ impl Sampler {
 
 fn sample(mut tree: Tree, samples: &Samples, stopped: &Receiver<()>) -> Summary {
     let began = clock::now();
-    let mut last_cost = 0;
+    // Of the last sample of some threads, and of the last one of all.
+    let mut last_costs = [0; 2];
     for count in 0u64.. {
+        let is_wide = count % EVERY == 0;
         let before = clock::own_cpu();
-        tree.sample(count % EVERY == 0, &mut samples.lock());
+        tree.sample(is_wide, &mut samples.lock());
         let cost = clock::own_cpu().saturating_sub(before);
-        // A single expensive sample, such as the one that finds the interpreter, must not be followed
-        // by a pause as long as a short program.
+        // A single expensive sample, such as the one that finds the interpreter, must not be
+        // followed by a pause as long as a short program.
+        let last_cost = &mut last_costs[usize::from(is_wide)];
         let age = clock::now().saturating_sub(began);
-        let pause = interval(age, cost.min(last_cost));
-        last_cost = cost;
+        let pause = interval(age, cost.min(*last_cost));
+        *last_cost = cost;
         match stopped.recv_timeout(pause) {
             Err(RecvTimeoutError::Timeout) => {}
             _ => break,
@@ -112,7 +115,7 @@ fn sample(mut tree: Tree, samples: &Samples, stopped: &Receiver<()>) -> Summary 
     tree.end(&mut samples.lock())
 }
 
-/// Descendants, new threads and disk reads are sampled every so many times.
+/// Every fourth sample includes descendants, new threads and disk reads.
 const EVERY: u64 = 4;
 
 /// The pause before the next sample, for this age of the command and this cost of a sample,
@@ -138,7 +141,7 @@ struct Executed {
 }
 
 impl Executed {
-    /// Returns true once for each program: at its second sample. Programs that end before, such
+    /// Returns true once for each program: at its second sample. Programs that exit sooner, such
     /// as `ldconfig`, make no difference.
     fn lasts(&mut self, code: u64) -> bool {
         if self.code != code {
@@ -160,7 +163,7 @@ impl Unrecorded {
         let (Ok(name), Ok(file)) = (fs::read_link(&path), File::open(&path)) else {
             return;
         };
-        // The loader of glibc, executed as a program, has no loader and loads the recorder.
+        // The loader of glibc names no loader itself, but loads the recorder when it is executed.
         let is_loader = name
             .file_name()
             .is_some_and(|name| name.as_encoded_bytes().starts_with(b"ld-linux"));
