@@ -1,8 +1,8 @@
 //! Clock readings that a source passes to functions.
 //!
 //! `elapsed(start)` subtracts its parameter from a reading of its own, and `show("cold", a, b)`
-//! one of its parameters from another. Functions and macros with their parameters are found by
-//! lines of text, as in [`super::source`].
+//! one of its parameters from another. Functions and macros with their parameters are found line by
+//! line, with regular expressions, as in [`super::source`].
 
 use std::ops::RangeInclusive;
 use std::sync::LazyLock;
@@ -27,6 +27,22 @@ static CPP: LazyLock<Regex> = LazyLock::new(|| {
         r"^\s*(?:[A-Za-z_][\w:<>,*&]*\s+)+[*&]*(?:\w+::)*(\w+)\s*\(([^()]*)\)\s*(?:const|noexcept|override|\s)*(?:\{.*)?$",
     )
 });
+/// First words of statements that call a function, which may look like the type that a function of
+/// C++ returns.
+const NOT_TYPES: [&str; 12] = [
+    "return",
+    "await",
+    "yield",
+    "assert",
+    "raise",
+    "else",
+    "throw",
+    "not",
+    "del",
+    "new",
+    "co_await",
+    "co_return",
+];
 /// Words before brackets that are not the name of a function.
 const NOT_NAMES: [&str; 7] = ["if", "for", "while", "switch", "return", "catch", "sizeof"];
 static CALL: LazyLock<Regex> = LazyLock::new(|| expression(r"\b(\w+)\s*\("));
@@ -59,8 +75,8 @@ pub(super) struct Passed {
     pub together: Vec<Vec<String>>,
 }
 
-/// Finds the variables that a source passes to functions. Each text is a statement at the line
-/// where it begins.
+/// Finds the variables that a source passes to functions. There is one text per line: the statement
+/// that begins there, or none.
 pub(super) fn passed<'a>(texts: &[impl AsRef<str> + 'a]) -> Passed {
     let functions = functions(texts);
     let mut found = Passed::default();
@@ -148,7 +164,7 @@ fn functions(texts: &[impl AsRef<str>]) -> Vec<Function> {
             (&MACRO, &continued),
             (&CPP, &block),
         ] {
-            let Some(names) = definition.captures(text) else {
+            let Some(names) = definition.captures(text).filter(|_| !calls_only(text)) else {
                 continue;
             };
             let name = names.get(1).map_or("", |name| name.as_str());
@@ -166,12 +182,19 @@ fn functions(texts: &[impl AsRef<str>]) -> Vec<Function> {
     functions
 }
 
+/// Returns true for `return elapsed(start)`.
+fn calls_only(text: &str) -> bool {
+    let first = text.split_whitespace().next();
+    first.is_some_and(|word| NOT_TYPES.contains(&word))
+}
+
 /// Returns true if this text defines a function with this name.
 fn is_definition(text: &str, name: &str) -> bool {
-    [&PYTHON, &MACRO, &CPP].iter().any(|definition| {
-        let names = definition.captures(text);
-        names.is_some_and(|names| names.get(1).is_some_and(|found| found.as_str() == name))
-    })
+    !calls_only(text)
+        && [&PYTHON, &MACRO, &CPP].iter().any(|definition| {
+            let names = definition.captures(text);
+            names.is_some_and(|names| names.get(1).is_some_and(|found| found.as_str() == name))
+        })
 }
 
 /// The names of the parameters, without `self`.
@@ -200,7 +223,7 @@ fn arguments(text: &str) -> Vec<&str> {
     separated(text).into_iter().map(str::trim).collect()
 }
 
-/// Splits at commas outside of brackets and strings, up to a bracket that was not opened.
+/// Splits at commas outside of brackets and strings, up to the first unmatched closing bracket.
 fn separated(text: &str) -> Vec<&str> {
     let mut parts = Vec::new();
     let (mut depth, mut quote, mut begin) = (0, None, 0);
@@ -268,6 +291,22 @@ mod tests {
         let source =
             "double took(std::chrono::time_point<Clock> since) { return 1; }\n  took(t);\n";
         assert_eq!(parameters_of(source), [one("since", "t", 1, 1)]);
+    }
+
+    #[test]
+    fn statements_with_calls_are_not_definitions() {
+        let source = "def lap(start):\n    return elapsed(start)\n\n\
+                      def elapsed(since):\n    return time() - since\n\nprint(elapsed(t0))\n";
+        let expected = [one("since", "start", 4, 6), one("since", "t0", 4, 6)];
+        assert_eq!(parameters_of(source), expected);
+        for statement in ["await show(s, e)", "return show(s, e)", "else show(s, e);"] {
+            let source = format!("def show(a, b):\n    print(b - a)\n    {statement}\n");
+            assert_eq!(
+                of(&source).differences,
+                [("e".to_owned(), "s".to_owned())],
+                "{statement}"
+            );
+        }
     }
 
     #[test]
