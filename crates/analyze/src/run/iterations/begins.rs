@@ -65,14 +65,11 @@ pub(super) fn timed(
             let first = begins.first().copied()?;
             let earlier = executions.iter().take_while(|one| one.begin < first);
             let earlier = earlier.filter(|one| launches_within(one));
-            Some(
-                earlier
-                    .map(|one| one.begin)
-                    .chain(begins)
-                    .collect::<Vec<u64>>(),
-            )
+            let all = earlier.map(|one| one.begin).chain(begins);
+            Some((first, all.collect::<Vec<u64>>()))
         });
-    let times = begins.min_by_key(|begins| begins.first().copied())?;
+    // An inner region may have had other executions before.
+    let (_, times) = begins.min_by_key(|(first, _)| *first)?;
     Some(Begins {
         times,
         words: "each begins where the program starts to time it".to_owned(),

@@ -142,23 +142,27 @@ const PACKAGES: [&str; 2] = ["/site-packages/", "/dist-packages/"];
 
 /// Finds the regions of a start. Compilers run by the program and `preheat start` are
 /// skipped: their timers are not the program's own code. Neither are those of a package's own
-/// programs, if any other process reads clocks.
+/// programs, if any other process times a region.
 pub(in crate::run) fn regions(trace: &StartTrace, timers: &Timers) -> Regions {
     let root = root(trace);
     let processes = (trace.processes.iter().enumerate())
         .filter(|(number, process)| Some(*number) == root || !is_compiler(process))
         .filter(|(_, process)| !is_preheat_start(process));
-    let mut all: Vec<(usize, &Process, Places)> = processes
+    let mut all: Vec<(usize, &Process, Places, Vec<TimedRegion>)> = processes
         .map(|(number, process)| (number, process, Places::new(process, timers)))
-        .filter(|(_, _, places)| !places.by_text.is_empty())
+        .filter(|(.., places)| !places.by_text.is_empty())
+        .map(|(number, process, places)| {
+            let pairs = pairs(number, process, &places, timers);
+            (number, process, places, pairs)
+        })
         .collect();
-    if all.iter().any(|(.., places)| !places.are_of_packages()) {
-        all.retain(|(.., places)| !places.are_of_packages());
+    let times = |places: &Places, pairs: &[_]| !places.are_of_packages() && !pairs.is_empty();
+    if all.iter().any(|(.., places, pairs)| times(places, pairs)) {
+        all.retain(|(.., places, _)| !places.are_of_packages());
     }
     let mut found = Vec::new();
     let mut regions = Regions::default();
-    for (number, process, places) in all {
-        let pairs = pairs(number, process, &places, timers);
+    for (number, process, places, pairs) in all {
         unpaired(process, (&places, timers), &pairs, &mut regions.unpaired);
         found.extend(pairs);
         found.extend(events(number, process, &places));
