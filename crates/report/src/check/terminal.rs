@@ -80,6 +80,7 @@ fn table(screen: &mut Screen, lines: &[Line]) {
         left("measured"),
         right(USED),
     ]);
+    table.keep_first(LEAST_NAME);
     let style_of_text = |line: &Line| match line.verdict {
         Verdict::Pass => Style::Plain,
         verdict => appearance(verdict).0,
