@@ -6,7 +6,7 @@
 use std::collections::{BTreeMap, HashMap};
 
 use preheat_model::run::StartInfo;
-use preheat_model::run::trace::{Process, StartTrace, Thread};
+use preheat_model::run::trace::{Process, StartTrace, Thread, UNKNOWN_CHILD};
 
 use crate::decoder::LauncherSamples;
 use crate::layout::Header;
@@ -153,7 +153,7 @@ fn name_threads(processes: &mut [Process], names: Vec<(u32, u32, String)>) {
     for process in processes {
         let main = process.pid;
         let of_main = names.get(&(main, main));
-        if let Some(name) = of_main.filter(|_| process.program == UNKNOWN) {
+        if let Some(name) = of_main.filter(|_| process.program == UNKNOWN_CHILD) {
             process.program.clone_from(name);
         }
         for thread in &mut process.threads {
@@ -166,9 +166,6 @@ fn name_threads(processes: &mut [Process], names: Vec<(u32, u32, String)>) {
         }
     }
 }
-
-/// The name of a process that has only samples and whose name was not sampled either.
-const UNKNOWN: &str = "a child process";
 
 /// Processes known only from the launcher's samples: forked ones that record nothing,
 /// statically linked ones, and those of another user.
@@ -202,7 +199,7 @@ fn sampled_only(samples: LauncherSamples, info: &StartInfo, end: u64) -> Vec<Pro
         let root = pid == info.pid;
         process.pid = pid;
         process.parent = if root { 0 } else { info.pid };
-        process.program = UNKNOWN.to_owned();
+        process.program = UNKNOWN_CHILD.to_owned();
         process.made = if root { 0 } else { first };
         process.began = process.made;
         process.ended = if root { end.max(last) } else { last };

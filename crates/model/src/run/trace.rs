@@ -40,6 +40,9 @@ pub struct StartTrace {
     pub problems: Vec<String>,
 }
 
+/// The program of a process that was sampled but has no recording, and no sampled name.
+pub const UNKNOWN_CHILD: &str = "a child process";
+
 /// One program in one process.
 #[derive(Clone, Debug, Default)]
 pub struct Process {
@@ -47,7 +50,7 @@ pub struct Process {
     pub pid: u32,
     /// The process id of its parent.
     pub parent: u32,
-    /// The path of the executable.
+    /// The path of the executable, or [`UNKNOWN_CHILD`].
     pub program: String,
     /// The command line.
     pub arguments: Vec<String>,

@@ -1,6 +1,6 @@
 //! Processes that a program waits for: compilers, workers.
 
-use super::super::trace::{Process, StartTrace};
+use super::super::trace::{Process, StartTrace, UNKNOWN_CHILD};
 use super::super::{Cause, Compiler, Origin, torch_compile};
 use super::phases::starting;
 use super::sampled::{ByThread, Cursor};
@@ -41,9 +41,6 @@ const COMPILERS: &[&str] = &[
     "ninja",
     "ccache",
 ];
-
-/// The name of a process that was sampled but has no recording.
-const UNKNOWN: &str = "a child process";
 
 /// The file name of a process's program, without the prefixes and suffixes of Debian and
 /// LLVM.
@@ -96,7 +93,7 @@ pub(in crate::run) fn is_compile_worker(process: &Process) -> bool {
 fn described(process: &Process) -> String {
     let name = name(process);
     let mut words = match name {
-        "" | UNKNOWN => UNKNOWN.to_owned(),
+        "" | UNKNOWN_CHILD => UNKNOWN_CHILD.to_owned(),
         _ if is_compile_worker(process) => "a compile worker".to_owned(),
         _ if is_compiler(process) => return name.to_owned(),
         _ => match process.arguments.get(1).map(String::as_str) {
@@ -215,10 +212,10 @@ impl<'a> Child<'a> {
         let compiler = is_compiler(process);
         let worker = is_compile_worker(process);
         let item = match name(process) {
-            "" | UNKNOWN => catalogue.named(Label {
-                name: format!("{UNKNOWN} ({})", process.pid),
+            "" | UNKNOWN_CHILD => catalogue.named(Label {
+                name: format!("{UNKNOWN_CHILD} ({})", process.pid),
                 origin: Some(Origin::Process {
-                    name: UNKNOWN.to_owned(),
+                    name: UNKNOWN_CHILD.to_owned(),
                 }),
             }),
             _ if worker => catalogue.named(compiling("a compile worker of TorchInductor")),
