@@ -229,9 +229,10 @@ def mode(torch, recorder, os, sys, thread, ctypes):
     package = os.path.dirname(torch.__file__) + os.sep
 
     class Operations(dispatch.TorchDispatchMode):
-        # Operations at which the mode could leave since the recording ended, and the calls of
-        # `leave` that remain after one of them.
+        # Operations at which the mode could leave since the recording ended, the calls of `leave`
+        # that remain after one of them, and whether one is pending.
         ended = tries = 0
+        is_pending = False
 
         # A learning start may compile: those functions are to be compiled as ever.
         @classmethod
@@ -262,23 +263,29 @@ def mode(torch, recorder, os, sys, thread, ctypes):
                 # Another mode may stay above this one for long: at each power of two.
                 if self.ended & (self.ended - 1) == 0:
                     self.tries = MOST_TRIES
-                    ctypes.pythonapi.Py_AddPendingCall(self.call, None)
+                    if not self.is_pending:
+                        self.call_leave()
+
+        def call_leave(self):
+            self.is_pending = ctypes.pythonapi.Py_AddPendingCall(self.call, None) == 0
 
         def leave(self, _):
+            self.is_pending = False
             try:
                 is_on_top = dispatch._get_current_dispatch_mode() is self
                 if is_on_top and is_own_code(sys._getframe(1), package):
                     self.__exit__(None, None, None)
                 elif self.tries > 0:
                     self.tries -= 1
-                    ctypes.pythonapi.Py_AddPendingCall(self.call, None)
+                    self.call_leave()
             except Exception:
                 pass
             return 0
 
     operations = Operations()
-    # It must live as long as a call may be pending; PyTorch no longer refers to it then.
     operations.call = ctypes.CFUNCTYPE(ctypes.c_int, ctypes.c_void_p)(operations.leave)
+    # Never freed: a call may still be pending when PyTorch no longer refers to the mode.
+    ctypes.pythonapi.Py_IncRef(ctypes.py_object(operations.call))
     return operations
 
 
