@@ -161,6 +161,8 @@ class Helper:
                 self.answer("go", b"")
         except OSError:
             pass
+        # Otherwise the supervisor would report it again.
+        self.under_way[0] = 0
         end(self.process, self.error if self.runs else None, why)
         os._exit(0)
 

@@ -301,7 +301,6 @@ class Supervisor:
             for fd, _ in ready:
                 if fd == signals:
                     os.read(signals, 512)
-                    self.see_helper()
                     continue
                 poll.unregister(fd)
                 if fd == control:
@@ -320,6 +319,7 @@ class Supervisor:
                 else:
                     self.is_alone = False
                     poll.register(self.client.fileno(), 0)
+            self.see_helper()  # After a client that came at the same time.
 
     def take_client(self):
         """Receives the connection of a client from the child."""
@@ -361,11 +361,13 @@ class Supervisor:
         if not self.helper or not os.waitpid(self.helper, os.WNOHANG)[0]:
             return
         self.helper = 0
-        if self.under_way[0] and self.client:
+        if self.under_way[0]:
+            error = None
             try:
-                error = os.open("/proc/%d/fd/2" % self.process, os.O_WRONLY | os.O_APPEND)
+                if self.client:
+                    error = os.open("/proc/%d/fd/2" % self.process, os.O_WRONLY | os.O_APPEND)
             except OSError:
-                error = None  # It is closed, or a socket.
+                pass  # It is closed, or a socket.
             self.load("parking.py")["end"](self.process, error, "the helper process has exited")
 
     def is_over(self):
