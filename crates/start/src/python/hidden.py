@@ -32,7 +32,7 @@ class Hidden:
         self.expected = expected["Expected"](self.nodes, kinds)
         # Functions that are called after modules were shown.
         self.after = []
-        # Ends a program that would have to load a module twice, which has this name.
+        # Called with the name of a module that the program would have to load twice; ends it.
         self.fail = lambda name: None
         self.showing = parts("importing.py")["Showing"](self.modules, self.show)
 
@@ -54,12 +54,12 @@ class Hidden:
             self.showing.begin()
 
     def touch(self):
-        """In a waiting child: counts a reference to each module for a moment, which has the kernel
-        copy the pages that showing them changes."""
+        """In a waiting child: takes a reference to each module for a moment. That changes the counts
+        of references, so the kernel copies these pages now and not while the program imports."""
         for _ in self.modules.values():
             pass
 
-    def lend(self):
+    def show_for_now(self):
         """Shows everything; returns a function that hides it again."""
         undone = [each for each in self.effects if not each.is_done]
         self.showing.end()
@@ -67,17 +67,17 @@ class Hidden:
         for effect in undone:
             effect.repeat()
 
-        def hide():
+        def hide_again():
             for effect in reversed(undone):
                 effect.undo()
             for name in self.modules:
                 sys.modules.pop(name, None)
             self.install()
 
-        return hide
+        return hide_again
 
     def adopt(self, name):
-        """Has a module hidden that was imported after all others."""
+        """Hides a module that was imported after the others were hidden."""
         module, (package, _, part) = sys.modules[name], name.rpartition(".")
         self.modules[name], self.nodes[name] = module, self.node()
         self.nodes[name].is_complete = True
@@ -87,7 +87,7 @@ class Hidden:
             effect.undo()
             self.nodes[name].steps.append(effect)
 
-    def give_back(self):
+    def show_at_end(self):
         """At the end of the program: modules that it has not imported are freed with all others."""
         for name, module in self.modules.items():
             sys.modules.setdefault(name, module)
@@ -104,7 +104,7 @@ class Hidden:
 
     def show(self, name):
         """Shows a module with everything that its import would have imported."""
-        # A fork waits for this lock, and the child has it free.
+        # `os.fork` takes this lock first, so a child never inherits it held.
         self.lock.acquire_lock()
         try:
             if name in self.modules and name not in sys.modules:
@@ -125,7 +125,7 @@ class Hidden:
             found = piece.modules
             if not found.keys().isdisjoint(sys.modules):
                 found = {each: found[each] for each in found if each not in sys.modules}
-            # Before they are no longer hidden: another thread finds each in one of both.
+            # First, so that another thread always finds each module in one of the two.
             sys.modules.update(found)
             for each in piece.modules:
                 self.modules.pop(each, None)
@@ -146,7 +146,7 @@ class Hidden:
 
     def without_others(self, wanted):
         """Leaves out modules that the program would find elsewhere now, with all that depend on
-        them: these are imported as ever."""
+        them: these are imported as usual."""
         others, twice = self.search.found_elsewhere(wanted, self.nodes, self.modules)
         if twice:
             self.fail(twice[0])

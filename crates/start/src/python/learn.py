@@ -70,7 +70,7 @@ def add(path, known, hidden, end, last):
 
     def record():
         try:
-            hidden.give_back()
+            hidden.show_at_end()
             add_new()
         finally:
             end()

@@ -134,7 +134,7 @@ class Standby:
 
     def bring_up(self):
         """Context and rehearsal, by the frameworks that are there."""
-        hide_again = self.plan.hidden.lend()
+        hide_again = self.plan.hidden.show_for_now()
         known = set(sys.modules)
         driver = Driver(self.wanted)
         self.ask("bus " + driver.bus.decode())
