@@ -54,6 +54,8 @@ class Own:
         to the line up to which they have already run."""
         self.main, self.code, self.files, self.names = main, code, files, names
         self.harmless = harmless
+        # The main file is started by `python -m`.
+        self.is_module = False
         # Code that may influence an import: line, path, predicate.
         self.influences = []
         # Code that may influence a late import: line, path, predicate, the package that it may
@@ -78,8 +80,9 @@ class Own:
         returned = {
             target.id
             for node in ast.walk(tree)
-            if isinstance(node, ast.Assign) and is_call_of(node.value, libraries)
-            for target in node.targets
+            if isinstance(node, (ast.Assign, ast.AnnAssign, ast.NamedExpr))
+            and is_call_of(node.value, libraries)
+            for target in getattr(node, "targets", None) or [node.target]
             if isinstance(target, ast.Name)
         }
         for node in ast.walk(tree):
@@ -132,7 +135,7 @@ class Own:
         if self.code is not None:
             early.follow(parse(self.code).body)
         elif self.main:
-            early.run(self.main)
+            early.run(self.main, self.is_module)
         found = {}
         for tree in self.trees:
             for node in at_import(tree) if kind == "objects" else ast.walk(tree):
@@ -172,7 +175,7 @@ class Own:
         if self.code is not None:
             order.follow(parse(self.code).body)
         elif self.main:
-            order.run(self.main)
+            order.run(self.main, self.is_module)
         return order.names
 
 
@@ -239,9 +242,11 @@ def influence(node, bound, names):
     if isinstance(node, ast.Call) and used_by(node) in BY_NAME:
         if not all(isinstance(each, ast.Constant) for each in node.args[:1]):
             return "computes the name of a module"
-    if isinstance(node, ast.Call) and isinstance(node.func, ast.Name):
+    if isinstance(node, ast.Call):
         is_computed = not all(isinstance(each, ast.Constant) for each in node.args[:1])
-        if node.func.id == "exec" or node.func.id == "eval" and is_computed:
+        is_builtin = isinstance(node.func, ast.Name) or root(node.func) == "builtins"
+        name = used_by(node) if is_builtin else None
+        if name == "exec" or name == "eval" and is_computed:
             return "executes other code"
     if isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute):
         inner = node.func.value
@@ -395,10 +400,10 @@ class Order:
         # The file that is followed.
         self.path = "<string>"
 
-    def run(self, path):
+    def run(self, path, is_module):
         try:
-            # A package that `python -m` finds the module in.
-            for above in reversed(self.packages(path)):
+            # `python -m` imports the packages of a module first.
+            for above in reversed(self.packages(path)) if is_module else ():
                 self.enter(above)
             self.enter(path)
         except Stop:
@@ -408,6 +413,8 @@ class Order:
         """Follows a file, unless it was followed before."""
         if path not in self.done:
             self.done.add(path)
+            if is_opaque(path):
+                raise Stop
             above, self.path = self.path, path
             self.statements(parsed(path).body)
             self.path = above
@@ -482,9 +489,12 @@ class Order:
         names = [parts[:count] for count in range(1, len(parts) + 1)]
         for name in names + [parts + [each.name] for each in node.names]:
             path = os.path.join(above, *name)
-            for file in (path + ".py", os.path.join(path, "__init__.py")):
-                if file in self.files:
-                    self.enter(file)
+            beginnings = path + ".", os.path.join(path, "__init__.")
+            found = [file for file in self.files if file.startswith(beginnings)]
+            if not found and name in names:
+                raise Stop  # It is neither a file of the program nor an attribute.
+            for file in found:
+                self.enter(file)
 
     def module(self, name):
         """Follows an import into files of the program, or records the name."""
@@ -503,6 +513,12 @@ class Order:
         end = os.sep + name.replace(".", os.sep)
         for path in self.files:
             if path.endswith((end + ".py", end + os.sep + "__init__.py")):
+                return path
+        # Compiled modules have longer suffixes.
+        for path in self.files:
+            above, file = os.path.split(path)
+            whole = os.path.join(above, file.partition(".")[0])
+            if file.endswith(".so") and whole.endswith((end, end + os.sep + "__init__")):
                 return path
         return None
 

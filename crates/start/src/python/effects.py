@@ -50,7 +50,7 @@ def can_change(value):
     if of in (list, set, tuple, FUNCTION):
         return True
     if issubclass(of, dict):
-        return "__spec__" not in value  # Otherwise it is the namespace of a module.
+        return not dict.__contains__(value, "__spec__")  # Otherwise it is the namespace of a module.
     return has_attributes(of)
 
 
@@ -58,7 +58,8 @@ def has_attributes(of):
     if of is type(sys.implementation):
         return True
     is_known = of.__flags__ & IS_HEAP_TYPE and of.__dictoffset__
-    return bool(is_known) and of.__module__ not in LEFT_TO
+    module = names_in(of).get("__module__")
+    return bool(is_known) and type(module) is str and module not in LEFT_TO
 
 
 def namespace(value, names_of):

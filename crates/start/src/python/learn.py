@@ -271,6 +271,15 @@ def passing_settings():
 DECIMAL = "decimal_context"
 
 
+# Settings that a module brings along, as they are before anything changes them.
+DECIMAL_NUMBERS = [28, "ROUND_HALF_EVEN", -999999, 999999, 1, 0]
+DECIMAL_NUMBERS += ["DivisionByZero", "InvalidOperation", "Overflow"]
+INITIAL = {
+    "the default timeout of sockets": "None",
+    "the context of decimal": str([DECIMAL_NUMBERS, DECIMAL_NUMBERS]),
+}
+
+
 def numbers(context):
     """The settings of a context of decimal, without the flags that computations set."""
     names = ("prec", "rounding", "Emin", "Emax", "capitals", "clamp")

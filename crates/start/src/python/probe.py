@@ -73,7 +73,7 @@ class Tools:
         learn = load("learn.py")
         self.facts, self.load = learn["facts"], load
         self.lasting, self.passing = learn["settings"], learn["passing_settings"]
-        self.variables = learn["variables"]
+        self.variables, self.initial = learn["variables"], learn["INITIAL"]
         self.searches_elsewhere = learn["SEARCHES_ELSEWHERE"], ""
         self.graph, self.effects = load("graph.py")["Graph"], load("effects.py")
         self.importing = load("importing.py")
@@ -164,6 +164,7 @@ class Before:
             try:
                 code, names = plan.one.get("code"), plan.influences
                 own = known["Own"](main, code, files, names, plan.harmless, ran or {})
+                own.is_module = "main" in plan.one
                 said = [("import", name) for name in own.imports()]
                 said += [("sets", name) for name in own.variables()]
                 said += [("effect", "\n".join(each)) for each in own.shown_effects()]
@@ -416,8 +417,9 @@ def changed_setting(settings, variables, tools):
     """The reason if the last import has changed a setting of the process, which a start that does
     not import the module would notice."""
     now = tools.settings()
-    for kind, value in settings.items():
-        if now.get(kind, value) != value:
+    for kind, value in now.items():
+        # The import may load the module that has the setting.
+        if settings.get(kind, tools.initial.get(kind, value)) != value:
             return "changes %s when it is imported" % kind
     for variable, value in tools.variables().items():
         if variables.get(variable, MISSING) is not value:
