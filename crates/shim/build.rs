@@ -18,7 +18,7 @@ fn main() {
         println!("cargo:rustc-cdylib-link-arg=-L{}", directory.display());
         // The static unwinder is built for the C library of this machine and calls this
         // function, which the C library on the target machine may lack. See
-        // src/loader/find.rs.
+        // src/loader/objects.rs.
         println!("cargo:rustc-cdylib-link-arg=-Wl,--defsym=_dl_find_object=preheat_find_object");
     }
 }

@@ -1,4 +1,4 @@
-//! Reads a recording that was just made.
+//! Reads a recording that was just made, and finds the source lines of its clock readings.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::ffi::OsString;

@@ -2,7 +2,8 @@
 //! pass before anything else reads them.
 //!
 //! A document may come from another machine, or have been edited. Values that no measurement
-//! can have would give wrong statistics without an error, so they are refused here.
+//! can have would give wrong statistics without an error, so they are refused here. Comparisons
+//! are only shown again, so their values are not checked.
 
 use std::fmt;
 

@@ -29,11 +29,11 @@ const UNDER_WAY: u32 = 1;
 
 const PAGE_BYTES: usize = 4096;
 
-/// The longest wait: the other process kills this one if a restore takes as long.
+/// The longest wait: the other process kills this one if a restore takes longer.
 const LONGEST_SECONDS: i64 = 60;
 
-/// A wait has taken as long.
-static IS_OVERDUE: AtomicBool = AtomicBool::new(false);
+/// A wait has taken that long.
+static HAS_TIMED_OUT: AtomicBool = AtomicBool::new(false);
 
 static PAGE: AtomicPtr<Shared> = AtomicPtr::new(null_mut());
 
@@ -81,9 +81,9 @@ pub(crate) fn wait() {
     };
     let until = monotonic() + LONGEST_SECONDS;
     while page.state.load(Ordering::Acquire) == UNDER_WAY {
-        if IS_OVERDUE.load(Ordering::Relaxed) || monotonic() > until {
-            // The other process is gone. Nobody else waits as long.
-            IS_OVERDUE.store(true, Ordering::Relaxed);
+        if HAS_TIMED_OUT.load(Ordering::Relaxed) || monotonic() > until {
+            // The other process is gone. Later waits end at once.
+            HAS_TIMED_OUT.store(true, Ordering::Relaxed);
             return;
         }
         // SAFETY: the word lives as long as the process, and the time is valid. Not private:

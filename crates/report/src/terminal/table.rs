@@ -1,5 +1,5 @@
-//! The layout of tables: columns as wide as their content and two apart, after an indent of two
-//! that a mark may fill.
+//! The layout of tables. Each column is as wide as its content; columns are two spaces apart, after
+//! an indent of two spaces that can hold a mark.
 
 use super::cells::{is_words, middle};
 use super::text::{fit, pad, width};
@@ -35,7 +35,7 @@ struct Row {
     /// At most as wide as the indent.
     mark: (Style, &'static str),
     cells: Vec<Cell>,
-    /// Lines below the row, as wide as the table.
+    /// Lines below the row.
     below: Vec<Line>,
 }
 

@@ -15,18 +15,18 @@
 pub(super) const AT_FIRST: u32 = 64;
 /// The number of iterations in a window.
 pub(super) const WINDOW: u32 = 8;
-/// The number of iterations between the first windows, about doubled each time up to the
-/// last number. Together with a window they make 32, 64, 128.
+/// The number of iterations between the first windows. It grows to the last gap, so that gap and
+/// window together are 32, 64 and then 128 iterations.
 const FIRST_GAP: u32 = 24;
 const LAST_GAP: u32 = 120;
-/// New events open a window at most once in this many iterations, in the long run: what
-/// happens in every iteration is not new.
+/// New events open a window at most once in this many iterations in the long run (a token
+/// bucket): what happens in every iteration is not new.
 const COST: u32 = 32;
-/// This many such windows may come in quick succession.
+/// At most 16 such windows may follow each other closely.
 const SAVED: u32 = 16 * COST;
 
-/// The sources of marks, the most specific last: the order in which the analysis prefers
-/// them.
+/// The sources of marks, in ascending order of preference: the analysis prefers the most specific
+/// one, which is the last.
 #[repr(u8)]
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) enum Rank {
@@ -85,16 +85,16 @@ impl Schedule {
         self.phase == Phase::Sparse
     }
 
-    /// Counts the beginning of an iteration; `again` if the mark also ends another one.
-    pub(super) fn mark(&mut self, mark: Mark, again: bool) {
+    /// Counts the beginning of an iteration.
+    pub(super) fn mark(&mut self, mark: Mark, also_ends: bool) {
         if mark.rank() < self.least {
             return;
         }
         if mark != self.leader {
             self.others = self.others.saturating_add(1);
-            // The previous leader has been silent for long.
+            // A more specific source, or the previous leader has been silent for a long time.
             if mark.rank() > self.leader.rank() || self.others >= AT_FIRST {
-                self.begin_with(mark, 1 + u32::from(again));
+                self.begin_with(mark, 1 + u32::from(also_ends));
             }
             return;
         }

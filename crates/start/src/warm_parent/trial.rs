@@ -1,8 +1,9 @@
 //! Traces the system calls of a warm parent while it starts.
 //!
 //! The tracer sees every input of the interpreter's start and of the imports, and writes
-//! the ledger. It also stops imports before they act: a trial, which is a child of the
-//! parent, or the parent itself is killed as the call begins, which then has no effect.
+//! the ledger. It also stops imports before they act: it kills the process (a trial, which is
+//! forked from the parent, or the parent itself) as the system call begins, so that the call has
+//! no effect.
 //! When the parent is ready, the tracer detaches and leaves no trace.
 //!
 //! The parent sends messages to the tracer: whether imports or preheat's code run next, that
@@ -33,9 +34,9 @@ const LONGEST: usize = 1 << 16;
 /// The outcome of tracing a parent.
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) enum Outcome {
-    /// It is ready, or reports itself why not.
+    /// It is ready, or reports the reason itself.
     Left,
-    /// It would have acted; a clause without its subject.
+    /// It would have acted. The text is a predicate: `opens a socket when it is imported`.
     Acted(String),
     /// It failed while running the program's first lines.
     Discarded,
@@ -72,7 +73,7 @@ struct Process {
     is_prefix: bool,
     /// The program's code runs, rather than an import of an installed module.
     is_program: bool,
-    /// The directory that an import will list next to search for modules.
+    /// The directory that the import system will list next, to search it for modules.
     searches: Option<PathBuf>,
     /// Files and directories with random names that it has created for temporary files. An
     /// import has to remove them again.
@@ -278,7 +279,7 @@ impl<'a> Tracer<'a> {
                     self.executes(is_trial, &words[0]);
                     return After::Nothing;
                 }
-                // It closes descriptors, which it looks up.
+                // Before it executes the program, it lists descriptors to close them.
                 None if matches!(meaning, Meaning::Nothing | Meaning::Asks(_)) => {
                     return After::Nothing;
                 }
@@ -293,7 +294,7 @@ impl<'a> Tracer<'a> {
             Meaning::Nothing if self.has_begun && call.reads_stream() => {
                 "reads a standard stream when it is imported".into()
             }
-            // It depends on the program that the new process executes.
+            // The new process is judged when it executes a program.
             Meaning::Nothing | Meaning::Starts => return After::Nothing,
             Meaning::AsksHost => return After::Host,
             // Python checks its streams when it starts, and each child creates them again.
@@ -316,7 +317,7 @@ impl<'a> Tracer<'a> {
                     [path] if self.rules.is_unnamed(path, call.creates()) => {
                         return After::Changed(paths);
                     }
-                    // The same name in two processes is not random.
+                    // A name that two processes use is not random, so the file is not temporary.
                     [path]
                         if self.rules.is_scratch(path, call.creates())
                             && self.names.insert(path.clone()) =>

@@ -1,4 +1,4 @@
-//! Claims 1, 2, 4 to 9: allocation, pinning, preallocation.
+//! Claims 1, 2, 4 to 9: allocation, pinning, preallocation. Claims 3, 14 and 15: kernels.
 
 use super::super::data::{ByStart, Data, Key, SeriesData};
 use super::super::{ExperimentId, Subject, names};

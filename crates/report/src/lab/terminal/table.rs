@@ -1,4 +1,4 @@
-//! The table of first and steady times, grouped by subject.
+//! The table of first and steady times, grouped by subject, and the list of claims.
 
 use preheat_model::lab::{Claim, LabReport, Series, Verdict};
 use preheat_model::stats::Consistency;
