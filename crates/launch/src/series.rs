@@ -311,7 +311,7 @@ impl<'a> Series<'a> {
                 "The program ended with exit code {} before preheat could record it; see its message above.",
                 ended.exit_code
             )),
-            (Left::Nothing, None) => Some("it left no recording: LD_PRELOAD may have been removed from its environment, or the disk was full".to_owned()),
+            (Left::Nothing, None) => Some("The program left no recording: LD_PRELOAD may have been removed from its environment, or the disk was full.".to_owned()),
             _ => None,
         };
         match (&unrecorded, &self.program.unrecorded) {

@@ -27,8 +27,8 @@ pub(super) use lines::{busiest, together};
 const LEAST: usize = 3;
 /// A first and a second, for programs that do not repeat more often.
 const TWICE: usize = 2;
-/// With fewer iterations than this, which rarely settle, a program that times each of them is
-/// about the numbers that it prints.
+/// Programs with fewer iterations rarely reach a steady state. If one times each of them, the report
+/// shows the numbers that it prints.
 const FEW: usize = 10;
 
 /// The definition of an iteration.
@@ -65,8 +65,8 @@ pub(super) enum Rule {
 enum Accepted {
     /// Only iterations named by the program.
     Named,
-    /// Steps and repeated timed regions, but not calls of models and functions, nor timed
-    /// regions of different lines.
+    /// Steps and repeated timed regions, but not calls of models and functions. `candidates`
+    /// leaves out timed regions of different lines.
     Steps,
     /// Whole predictions and evaluations of Keras, if nothing better repeats: not their steps.
     Whole,
@@ -216,7 +216,11 @@ pub(super) fn decide(setting: &IterationRule, starts: &[StartData]) -> Decision 
     let name = match setting {
         IterationRule::Nvtx(name) => name.as_deref(),
         IterationRule::Call(function) => Some(function.as_str()),
-        _ => None,
+        IterationRule::Auto
+        | IterationRule::Python
+        | IterationRule::Kernels
+        | IterationRule::Timers
+        | IterationRule::Lines(_) => None,
     };
     for &(by, least, accepted) in attempts {
         let mut rules = candidates(by, name, (least, accepted), starts);
@@ -494,7 +498,7 @@ impl Decision {
         }
     }
 
-    /// The iterations, where calls that are iterations until the next one end when they return.
+    /// The iterations. Calls that last until the next call (of JAX and XLA) end here when they return.
     fn returned(&self, starts: &[StartData]) -> Vec<Option<Detected>> {
         let returned = |start| match &self.rule {
             Some(Rule::Compiled(name)) => functions::find_dispatches(start, name),
