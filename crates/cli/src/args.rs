@@ -116,7 +116,7 @@ pub enum Command {
     help_template = TEMPLATE,
     mut_args(with_standard_output),
     after_help = "Examples:
-  preheat lab                                   all experiments, about a minute
+  preheat lab                                   all experiments: a minute, or up to ten with a GPU
   preheat lab --quick                           a first impression in seconds
   preheat lab launch infer --device cuda        two experiments on a GPU
   preheat lab train --python /usr/bin/python3   use the frameworks in that Python

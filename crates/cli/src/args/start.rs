@@ -39,7 +39,7 @@ pub struct StartArguments {
     )]
     pub command: Vec<OsString>,
 
-    /// Print to standard error how it was started, or why plainly; with --list, show what is not imported ahead
+    /// Print to standard error whether the start was warm, and if not, why; with --list, show what is not imported ahead
     #[arg(long, short)]
     pub verbose: bool,
 
