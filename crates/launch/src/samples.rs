@@ -3,7 +3,7 @@
 //!
 //! A thread of preheat does this every few milliseconds. It keeps the files of `/proc`
 //! open, and samples less often the longer the command runs and the more there is to
-//! sample, so that it uses about a fiftieth of one processor at most, half of it for stacks.
+//! sample: about a fiftieth of one processor, half of it for stacks, and a tenth at most.
 //! A second thread reads which mappings hold the memory ([`mapped`]), a few times.
 
 mod file;
@@ -94,19 +94,17 @@ impl Sampler {
 
 fn sample(mut tree: Tree, samples: &Samples, stopped: &Receiver<()>) -> Summary {
     let began = clock::now();
-    // Of the last sample of some threads, and of the last one of all.
-    let mut last_costs = [0; 2];
+    let mut last_cost = 0;
     for count in 0u64.. {
-        let is_wide = count % EVERY == 0;
         let before = clock::own_cpu();
-        tree.sample(is_wide, &mut samples.lock());
+        tree.sample(count % EVERY == 0, &mut samples.lock());
         let cost = clock::own_cpu().saturating_sub(before);
         // A single expensive sample, such as the one that finds the interpreter, must not be
-        // followed by a pause as long as a short program.
-        let last_cost = &mut last_costs[usize::from(is_wide)];
+        // followed by a pause as long as a short program. In large trees, each sample that
+        // includes descendants is expensive.
         let age = clock::now().saturating_sub(began);
-        let pause = interval(age, cost.min(*last_cost));
-        *last_cost = cost;
+        let pause = interval(age, cost.min(last_cost).max(cost / 5));
+        last_cost = cost;
         match stopped.recv_timeout(pause) {
             Err(RecvTimeoutError::Timeout) => {}
             _ => break,
