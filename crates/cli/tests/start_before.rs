@@ -360,7 +360,7 @@ fn calls_of_libraries_before_an_import() {
     }
 }
 
-/// What runs before an import; files with their texts; the words that start the program.
+/// The code before an import, files with their texts, and the words that start the program.
 type Case = (
     &'static str,
     &'static [(&'static str, &'static str)],

@@ -210,7 +210,7 @@ fn modules_that_import_each_other() {
     hides(&warm, "venv/bin/python", program, &[&[], &[]]);
 }
 
-/// What an import changes in an object of another module appears with the import.
+/// Changes that an import makes in objects of another module appear with the import.
 #[test]
 fn changes_in_objects_of_other_modules() {
     const BASE: &str = "import functools, logging

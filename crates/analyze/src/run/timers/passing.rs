@@ -65,7 +65,7 @@ pub(super) struct Parameter {
     pub lines: RangeInclusive<u32>,
 }
 
-/// What the calls in a source pass.
+/// The variables that the calls in a source pass.
 #[derive(Debug, Default)]
 pub(super) struct Passed {
     pub parameters: Vec<Parameter>,
