@@ -232,7 +232,7 @@ assert dispatch._len_torch_dispatch_stack() == 0
 lines = list(recorder.lines())
 assert recorded == plain and settled == [True]
 assert len(lines) == len(set(lines)) == len(recorder.operations) > 100
-assert all(len(line) <= scope["MOST_TEXT"] for line in lines)
+assert all(len(line) <= scope["MAX_TEXT"] for line in lines)
 
 torch.manual_seed(7)
 state, flags = torch.get_rng_state(), scope["read_flags"](scope["getters"](torch))

@@ -77,15 +77,15 @@ pub(crate) enum Given {
 }
 
 /// The number of indices that fit an int, minus what a device may round a launch up by.
-const MOST_THREADS: usize = i32::MAX as usize - 4095;
+const MAX_THREADS: usize = i32::MAX as usize - 4095;
 
 /// Checks that every buffer is as large as the kernel's other arguments require. The types
 /// of the arguments have already been checked.
 pub(crate) fn check(name: KernelName, threads: usize, arguments: &[Given]) -> Result<()> {
     let failed = |why: String| Error::failed(format!("the launch of {}", name.as_str()), why);
-    if threads > MOST_THREADS {
+    if threads > MAX_THREADS {
         return Err(failed(format!(
-            "{threads} threads are too many; an index must fit an int, so {MOST_THREADS} is the most"
+            "{threads} threads are too many; an index must fit an int, so {MAX_THREADS} is the most"
         )));
     }
     let mut buffers = Vec::with_capacity(4);
@@ -182,8 +182,8 @@ mod tests {
     #[test]
     fn an_index_must_fit_an_int() {
         let fits = [Buffer(16), Float, Int(4)];
-        assert!(check(KernelName::Fill, MOST_THREADS, &fits).is_ok());
-        assert!(check(KernelName::Fill, MOST_THREADS + 1, &fits).is_err());
+        assert!(check(KernelName::Fill, MAX_THREADS, &fits).is_ok());
+        assert!(check(KernelName::Fill, MAX_THREADS + 1, &fits).is_err());
     }
 
     #[test]

@@ -173,7 +173,7 @@ impl Relay {
 
 /// The capacity of a pipe: more output than this after the command's end comes from
 /// processes that it left running.
-const MOST_AFTER_END: usize = 1 << 20;
+const MAX_AFTER_END: usize = 1 << 20;
 
 /// A destination of output.
 enum To {
@@ -291,7 +291,7 @@ impl Passed {
             To::Stream(fd) => pass_on(*fd, bytes),
             To::File(file) => pass_on(file.as_raw_fd(), bytes),
         };
-        if !read || self.after_end > MOST_AFTER_END {
+        if !read || self.after_end > MAX_AFTER_END {
             return None;
         }
         Some((time, self.matcher.feed(bytes)))

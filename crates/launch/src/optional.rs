@@ -16,7 +16,7 @@ use crate::recording;
 use crate::shared_imports::others;
 
 /// Shorter imports are not searched for, in nanoseconds.
-const LEAST: u64 = 50_000_000;
+const MIN_IMPORT_NS: u64 = 50_000_000;
 
 /// Directories of installed packages.
 const INSTALLED: [&str; 2] = ["/site-packages/", "/dist-packages/"];
@@ -56,8 +56,9 @@ pub fn locate_optional_imports(recording: &mut Recording, directory: &Path) {
 
 fn large(process: &Process) -> impl Iterator<Item = &Import> {
     let spans = process.threads.iter().flat_map(|thread| &thread.spans);
-    let imports = spans
-        .filter(|span| span.what == What::Import && span.end.saturating_sub(span.begin) >= LEAST);
+    let imports = spans.filter(|span| {
+        span.what == What::Import && span.end.saturating_sub(span.begin) >= MIN_IMPORT_NS
+    });
     imports.filter_map(|span| process.imports.get(span.detail as usize))
 }
 

@@ -10,7 +10,7 @@ use std::fmt;
 use serde::de::DeserializeOwned;
 
 use crate::compare::{COMPARE_SCHEMA, CompareReport};
-use crate::lab::{self, Experiment, LabReport, MOST_STARTS, SampleKind};
+use crate::lab::{self, Experiment, LabReport, MAX_STARTS, SampleKind};
 use crate::run::{CauseSeconds, RUN_SCHEMA, RUN_SCHEMAS, RunReport, StartReport};
 use crate::tried::{TRIED_SCHEMA, TriedReport};
 
@@ -170,11 +170,11 @@ fn deserialize<T: DeserializeOwned>(schema: &str, text: &str) -> Result<T, Docum
 }
 
 fn validate_experiment(experiment: &Experiment) -> Result<(), Invalid> {
-    if let Some(failure) = experiment.failures.iter().find(|f| f.start >= MOST_STARTS) {
+    if let Some(failure) = experiment.failures.iter().find(|f| f.start >= MAX_STARTS) {
         return Err(Invalid::StartNumber(failure.start));
     }
     for series in &experiment.series {
-        if series.iterations.len() > MOST_STARTS {
+        if series.iterations.len() > MAX_STARTS {
             return Err(Invalid::ManyStarts(series.iterations.len()));
         }
         let (possible, unit) = match series.kind {
@@ -195,7 +195,7 @@ fn validate_experiment(experiment: &Experiment) -> Result<(), Invalid> {
 }
 
 fn validate_run(report: &RunReport) -> Result<(), Invalid> {
-    if report.starts.len() > MOST_STARTS {
+    if report.starts.len() > MAX_STARTS {
         return Err(Invalid::ManyStarts(report.starts.len()));
     }
     for (at, start) in report.starts.iter().enumerate() {

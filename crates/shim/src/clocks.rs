@@ -180,7 +180,7 @@ fn is_polling(place: u32, time: u64) -> bool {
 
 /// The callers recorded with a reading, so that a helper such as `now()` is not all that is
 /// known of it.
-const MOST_CALLERS: usize = 6;
+const MAX_CALLERS: usize = 6;
 /// The readings of a process that are recorded with their callers. Finding them takes about
 /// a microsecond.
 const WITH_CALLERS: u32 = 1 << 16;
@@ -195,7 +195,7 @@ fn keep_native(clock: Clock, call: Call, nanoseconds: u64) {
     let mut place = Place::default();
     place.add(b'+', call.caller as usize);
     if READINGS.load(Ordering::Relaxed) < WITH_CALLERS {
-        let mut callers = [Caller::default(); MOST_CALLERS];
+        let mut callers = [Caller::default(); MAX_CALLERS];
         let count = callers::of(call.caller as usize, call.stack, &mut callers);
         for caller in callers.get(..count).unwrap_or_default() {
             place.add(b'<', caller.address);
@@ -230,14 +230,14 @@ pub(crate) fn keep_elapsed(from: u64, to: u64, nanoseconds: u64, place: u32) {
 /// Addresses in the executable as text: `+4711<815=4096`. An address that does not fit is
 /// left out.
 struct Place {
-    text: [u8; 2 * (MOST_CALLERS + 1) * 24],
+    text: [u8; 2 * (MAX_CALLERS + 1) * 24],
     length: usize,
 }
 
 impl Default for Place {
     fn default() -> Place {
         Place {
-            text: [0; 2 * (MOST_CALLERS + 1) * 24],
+            text: [0; 2 * (MAX_CALLERS + 1) * 24],
             length: 0,
         }
     }

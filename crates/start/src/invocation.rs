@@ -212,12 +212,12 @@ fn main(
 /// Returns true for scripts that can be read only once (pipes, devices) or that differ
 /// between processes (`/dev/stdin`, `/dev/fd/63`), also through symlinks.
 fn is_stream(script: &Path) -> bool {
-    const MOST_LINKS: usize = 40;
+    const MAX_LINKS: usize = 40;
     if fs::metadata(script).is_ok_and(|is| !is.is_file() && !is.is_dir()) {
         return true;
     }
     let mut at = script.to_owned();
-    for _ in 0..MOST_LINKS {
+    for _ in 0..MAX_LINKS {
         let Ok(path) = std::path::absolute(&at) else {
             return true;
         };

@@ -53,7 +53,7 @@ pub use observations::Observations;
 pub use prepare::{Imports, Preparation, learn, prepare};
 pub use reason::Reason;
 pub use remedy::{Remedies, Remedy, form, with_needed};
-pub use standby::{Form, MOST_STANDBYS, Standby};
+pub use standby::{Form, MAX_STANDBYS, Standby};
 pub use warm_parent::{Running, RunningStandby, Stopped, list, stop};
 
 /// The default time after which an idle warm parent exits.

@@ -17,7 +17,7 @@ const LOADING: &str = "CUDA_MODULE_LOADING";
 
 /// The number of threads that load machine code.
 const THREADS: &str = "CUDA_BINARY_LOADER_THREAD_COUNT";
-const MOST_THREADS: usize = 8;
+const MAX_THREADS: usize = 8;
 
 /// Loads kernels at their first use.
 pub(crate) fn lazy_loading(
@@ -49,7 +49,7 @@ pub(crate) fn loader_threads(
     if cores < 2 {
         return Err(Reason::OneCore);
     }
-    changes.set(THREADS, cores.min(MOST_THREADS).to_string());
+    changes.set(THREADS, cores.min(MAX_THREADS).to_string());
     Ok(())
 }
 

@@ -22,7 +22,7 @@ use crate::warm_parent::{Ahead, Environment, Learned};
 pub(crate) const VARIABLE: &str = "PREHEAT_STANDBY";
 
 /// The most standbys of one program.
-pub const MOST_STANDBYS: usize = 64;
+pub const MAX_STANDBYS: usize = 64;
 
 /// Prefixes of variables that the driver and the libraries above it read when they are
 /// initialized. A program that sets one of them would come too late.

@@ -1,16 +1,16 @@
 //! Collects the starts of one benchmark, within limits.
 
-use preheat_model::classify::{MOST_STARTS, Measures, Times};
+use preheat_model::classify::{MAX_STARTS, Measures, Times};
 
 use crate::Settings;
 use crate::error::Problem;
 
 /// The maximum number of iterations in a start. The time to find the steady state grows
 /// with the square of the iterations: this many need twenty seconds.
-const MOST_ITERATIONS: usize = 1 << 18;
+const MAX_ITERATIONS: usize = 1 << 18;
 /// The maximum sum of squared iteration counts of a benchmark's starts: eight of the
 /// longest, so that classification takes minutes at most.
-const MOST_WORK: usize = 8 * MOST_ITERATIONS * MOST_ITERATIONS;
+const MAX_WORK: usize = 8 * MAX_ITERATIONS * MAX_ITERATIONS;
 
 /// Starts, filled time by time.
 #[derive(Default)]
@@ -25,8 +25,8 @@ pub(crate) struct Starts {
 impl Starts {
     /// Begins a start.
     pub fn begin(&mut self, quota: &mut Quota) -> Result<(), Problem> {
-        if self.starts.len() == MOST_STARTS {
-            return Err(Problem::ManyStarts(MOST_STARTS));
+        if self.starts.len() == MAX_STARTS {
+            return Err(Problem::ManyStarts(MAX_STARTS));
         }
         quota.start()?;
         self.starts.push(Vec::new());
@@ -41,13 +41,13 @@ impl Starts {
         let Some(start) = self.starts.last_mut() else {
             return Ok(());
         };
-        if start.len() == MOST_ITERATIONS {
-            return Err(Problem::ManyIterations(MOST_ITERATIONS));
+        if start.len() == MAX_ITERATIONS {
+            return Err(Problem::ManyIterations(MAX_ITERATIONS));
         }
         quota.time()?;
         // The difference between two consecutive squares.
         self.work += 2 * start.len() + 1;
-        if self.work > MOST_WORK {
+        if self.work > MAX_WORK {
             return Err(Problem::MuchWork {
                 starts: self.starts.len(),
             });
@@ -115,13 +115,13 @@ impl Starts {
 // Limits on the benchmarks, times and text in memory, whatever a file contains.
 
 /// The maximum number of benchmarks in a file.
-const MOST_BENCHMARKS: usize = 100_000;
+const MAX_BENCHMARKS: usize = 100_000;
 /// The maximum number of times in memory at once: 128 MiB.
-const MOST_TIMES: usize = 1 << 24;
+const MAX_TIMES: usize = 1 << 24;
 /// The overhead of a start, counted in times: many starts have only one.
 const A_START: usize = 8;
 /// The maximum size of names and notes in memory at once, in bytes.
-const MOST_TEXT: usize = 32 << 20;
+const MAX_TEXT: usize = 32 << 20;
 /// The overhead of a text in bytes: many texts are empty.
 const A_TEXT: usize = 48;
 /// The maximum size of a composed name, in bytes.
@@ -140,7 +140,7 @@ impl Default for Quota {
         Quota {
             benchmarks: 0,
             times: 0,
-            text_left: MOST_TEXT,
+            text_left: MAX_TEXT,
         }
     }
 }
@@ -156,8 +156,8 @@ impl Quota {
 
     /// Counts a benchmark.
     pub fn benchmark(&mut self) -> Result<(), Problem> {
-        if self.benchmarks == MOST_BENCHMARKS {
-            return Err(Problem::ManyBenchmarks(MOST_BENCHMARKS));
+        if self.benchmarks == MAX_BENCHMARKS {
+            return Err(Problem::ManyBenchmarks(MAX_BENCHMARKS));
         }
         self.benchmarks += 1;
         Ok(())
@@ -181,8 +181,8 @@ impl Quota {
     }
 
     fn add(&mut self, times: usize) -> Result<(), Problem> {
-        if self.times + times > MOST_TIMES {
-            return Err(Problem::ManyTimes(MOST_TIMES));
+        if self.times + times > MAX_TIMES {
+            return Err(Problem::ManyTimes(MAX_TIMES));
         }
         self.times += times;
         Ok(())
@@ -197,20 +197,20 @@ mod tests {
     fn limits_are_enforced() {
         let mut quota = Quota::default();
         let mut starts = Starts::default();
-        for _ in 0..MOST_ITERATIONS {
+        for _ in 0..MAX_ITERATIONS {
             starts.push(1.0, &mut quota).unwrap();
         }
         let error = starts.push(1.0, &mut quota);
         assert_eq!(error, Err(Problem::ManyIterations(262_144)));
         for _ in 1..8 {
             starts.begin(&mut quota).unwrap();
-            (0..MOST_ITERATIONS).for_each(|_| starts.push(1.0, &mut quota).unwrap());
+            (0..MAX_ITERATIONS).for_each(|_| starts.push(1.0, &mut quota).unwrap());
         }
         starts.begin(&mut quota).unwrap();
         let error = starts.push(1.0, &mut quota);
         assert_eq!(error, Err(Problem::MuchWork { starts: 9 }));
         let mut starts = Starts::default();
-        (0..MOST_STARTS).for_each(|_| starts.begin(&mut quota).unwrap());
+        (0..MAX_STARTS).for_each(|_| starts.begin(&mut quota).unwrap());
         assert_eq!(starts.begin(&mut quota), Err(Problem::ManyStarts(10_000)));
     }
 
@@ -240,10 +240,10 @@ mod tests {
     #[test]
     fn quotas_are_enforced() {
         let mut quota = Quota::default();
-        (0..MOST_BENCHMARKS).for_each(|_| quota.benchmark().unwrap());
+        (0..MAX_BENCHMARKS).for_each(|_| quota.benchmark().unwrap());
         assert_eq!(quota.benchmark(), Err(Problem::ManyBenchmarks(100_000)));
-        (0..MOST_TIMES / A_START).for_each(|_| quota.start().unwrap());
-        assert_eq!(quota.time(), Err(Problem::ManyTimes(MOST_TIMES)));
+        (0..MAX_TIMES / A_START).for_each(|_| quota.start().unwrap());
+        assert_eq!(quota.time(), Err(Problem::ManyTimes(MAX_TIMES)));
         let mut quota = Quota::for_name();
         let long = "x".repeat(LONGEST_NAME - A_TEXT);
         quota.text(&long).unwrap();

@@ -15,7 +15,7 @@ const ALL: f64 = 0.85;
 /// A program with less than this share counts as using none of them.
 const NONE: f64 = 0.1;
 /// The number of windows to keep; after them, the program counts as using no processors.
-const MOST_WINDOWS: usize = 1 << 20;
+const MAX_WINDOWS: usize = 1 << 20;
 
 /// Splits the time that the threads of a start waited for one of the machine's `cores`
 /// processors into waiting for the program itself and waiting for others.
@@ -78,7 +78,7 @@ fn windows(from: u64, to: u64, mut each: impl FnMut(usize, f64)) {
         let window = now / WINDOW;
         let end = ((window + 1) * WINDOW).min(to);
         match usize::try_from(window) {
-            Ok(window) if window < MOST_WINDOWS => {
+            Ok(window) if window < MAX_WINDOWS => {
                 each(window, (end - now) as f64 / length as f64);
             }
             _ => return,

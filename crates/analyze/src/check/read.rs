@@ -7,7 +7,7 @@ use super::value::{self, quoted};
 use preheat_model::Quantity;
 
 use super::{Budget, Limit, Limited, Misplaced, Place, did_you_mean, nearest};
-use crate::lab::MOST_STARTS;
+use crate::lab::MAX_STARTS;
 use crate::run::{Cause, Temperature};
 
 /// Parses a whole budget.
@@ -48,7 +48,7 @@ impl Reader<'_> {
                 (_, Some(of), _) => self.limit(of.into(), at, place, value)?,
                 ("cause", ..) => self.causes(value, at)?,
                 ("starts", _, None) => {
-                    let most = self.whole(value, "starts", 1, MOST_STARTS as u64)?;
+                    let most = self.whole(value, "starts", 1, MAX_STARTS as u64)?;
                     self.budget.starts = Some(most as usize);
                 }
                 ("exit_code", _, None) => {

@@ -8,7 +8,7 @@ use super::{CauseChange, Change, Compared, Headline, ItemChange, QuantityChange,
 use crate::run::{Cause, RunReport};
 
 /// A cause or item with at least this share of a change explains it.
-const MOST_OF_IT: f64 = 0.5;
+const EXPLAINING_SHARE: f64 = 0.5;
 /// One with at least this share is worth naming.
 const WORTH_NAMING: f64 = 0.2;
 
@@ -190,7 +190,7 @@ fn explaining(causes: &[CauseChange], by: f64) -> Vec<&CauseChange> {
         .take(2)
         .collect();
     match same_way[..] {
-        [first, second] if part(second) < MOST_OF_IT * part(first) => vec![first],
+        [first, second] if part(second) < EXPLAINING_SHARE * part(first) => vec![first],
         _ => same_way,
     }
 }
@@ -230,8 +230,10 @@ fn items(cause: &CauseChange) -> Vec<&ItemChange> {
         .filter(|item| part(item) >= WORTH_NAMING)
         .collect();
     match same_way[..] {
-        [first, ..] if part(first) >= MOST_OF_IT => same_way.truncate(1),
-        [first, second, ..] if part(first) + part(second) >= MOST_OF_IT => same_way.truncate(2),
+        [first, ..] if part(first) >= EXPLAINING_SHARE => same_way.truncate(1),
+        [first, second, ..] if part(first) + part(second) >= EXPLAINING_SHARE => {
+            same_way.truncate(2)
+        }
         _ => same_way.truncate(1),
     }
     same_way
@@ -278,7 +280,7 @@ fn of_first(story: &Story, by: f64) -> Option<Cause> {
     let largest = Cause::ALL
         .into_iter()
         .max_by(|a, b| (change(a) / by).total_cmp(&(change(b) / by)))?;
-    (change(&largest) / by >= MOST_OF_IT).then_some(largest)
+    (change(&largest) / by >= EXPLAINING_SHARE).then_some(largest)
 }
 
 fn time_to_first(story: &Story) -> &'static str {

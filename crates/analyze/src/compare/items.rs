@@ -12,7 +12,7 @@ use crate::run::{Cause, CauseReport, Item, LISTED_IMPORT};
 /// The maximum number of items.
 const MOST: usize = 20;
 /// Differences below this many seconds are omitted: they are clock noise.
-const LEAST: f64 = 10e-6;
+const MIN_DIFFERENCE: f64 = 10e-6;
 
 /// An item on both sides, in seconds.
 #[derive(Clone, Debug, PartialEq)]
@@ -51,7 +51,7 @@ fn change(both: Both) -> Option<ItemChange> {
         _ if difference > 0.0 => Change::Grown,
         _ => Change::Shrunk,
     };
-    (difference.abs() >= LEAST).then_some(ItemChange {
+    (difference.abs() >= MIN_DIFFERENCE).then_some(ItemChange {
         name: both.name,
         detail: both.detail,
         base: both.base,

@@ -19,7 +19,7 @@ use crate::run::{IterationUnit, IterationsBy, RunReport};
 use crate::stats::FEWEST;
 
 /// A significant change below this fraction is ignored.
-const LEAST: f64 = 0.01;
+const MIN_CHANGE: f64 = 0.01;
 
 /// The judgement of a quantity.
 pub(super) struct Judgement {
@@ -42,7 +42,7 @@ impl Measured {
         };
         let low = part.low.unwrap_or(f64::NEG_INFINITY);
         let high = part.high.unwrap_or(f64::INFINITY);
-        let least = self.least.max(LEAST.min(margin));
+        let least = self.least.max(MIN_CHANGE.min(margin));
         let verdict = if adjusted < SIGNIFICANT && part.value.abs() >= least {
             if part.value > 0.0 {
                 Verdict::Slower

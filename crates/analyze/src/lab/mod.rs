@@ -12,6 +12,6 @@ pub use analysis::analyze;
 pub use claims::CLAIMS;
 pub(crate) use preheat_model::lab::{
     Basis, Claim, Evidence, Experiment, ExperimentId, Failure, FirstStart, Floor, LabReport,
-    MOST_STARTS, Measured, Outcome, SCHEMA, Sample, SampleKind, Series, Settings, Skipped, Subject,
+    MAX_STARTS, Measured, Outcome, SCHEMA, Sample, SampleKind, Series, Settings, Skipped, Subject,
     Unit, Verdict, names, starts_that_decide,
 };

@@ -11,9 +11,9 @@ use super::{Cause, PathPart, StartAnalysis, items};
 use crate::stats::{StartSummary, median, summarize_start};
 
 /// Iterations beyond this number add no information.
-pub(super) const MOST_ITERATIONS: usize = 5000;
+pub(super) const MAX_ITERATIONS: usize = 5000;
 /// At most this many steady iterations are broken down by cause.
-const MOST_STEADY: usize = 301;
+const MAX_STEADY: usize = 301;
 
 /// If no steady iteration is detailed, this many of the last detailed ones are used
 /// instead.
@@ -25,7 +25,7 @@ pub(super) struct Examined {
     pub iterations: Vec<(u64, u64)>,
     /// The threads of the iterations, if there are several; otherwise empty.
     pub threads: Vec<usize>,
-    /// The number of iterations before truncation to [`MOST_ITERATIONS`].
+    /// The number of iterations before truncation to [`MAX_ITERATIONS`].
     pub iterations_in_all: usize,
     /// Durations in seconds, without the overhead of recording in detail.
     pub durations: Vec<f64>,
@@ -70,7 +70,7 @@ pub(super) fn examine(
         _ => busiest(trace),
     };
     let all = found.map_or(&[][..], |found| &found.iterations);
-    let iterations = all[..all.len().min(MOST_ITERATIONS)].to_vec();
+    let iterations = all[..all.len().min(MAX_ITERATIONS)].to_vec();
     let durations: Vec<f64> = (iterations.iter())
         .map(|(begin, end)| seconds(end - begin))
         .collect();
@@ -154,7 +154,7 @@ pub(super) fn steady_ones(detailed: &[bool], summary: Option<&StartSummary>) -> 
         found = before.collect();
         found.drain(..found.len().saturating_sub(LAST_IN_DETAIL));
     }
-    let step = found.len().div_ceil(MOST_STEADY).max(1);
+    let step = found.len().div_ceil(MAX_STEADY).max(1);
     found.into_iter().step_by(step).collect()
 }
 
@@ -258,7 +258,7 @@ mod tests {
         assert!(steady_ones(&all[..2], None).is_empty());
         assert!(steady_ones(&[], None).is_empty());
         let many = steady_ones(&all, Some(&summary(Some(1))));
-        assert!(many.len() <= MOST_STEADY && many.len() > 100);
+        assert!(many.len() <= MAX_STEADY && many.len() > 100);
         // Iterations without detail cannot be used; if none is detailed, the last detailed
         // ones are.
         let mut some = [true; 30];

@@ -5,7 +5,7 @@ mod doubts;
 pub(super) use doubts::Doubts;
 
 use super::detail::detailed;
-use super::examine::{Examined, MOST_ITERATIONS};
+use super::examine::{Examined, MAX_ITERATIONS};
 use super::iterations::together;
 use super::summary::Group;
 use super::timers::{Regions, listed, unpaired};
@@ -66,9 +66,9 @@ pub(super) fn notes(
         lines_together(recording, &mut notes);
     }
     let most = examined.iter().map(|e| e.iterations_in_all).max();
-    if let Some(most) = most.filter(|most| *most > MOST_ITERATIONS) {
+    if let Some(most) = most.filter(|most| *most > MAX_ITERATIONS) {
         notes.add(format!(
-            "A start has up to {most} iterations; only the first {MOST_ITERATIONS} are analyzed."
+            "A start has up to {most} iterations; only the first {MAX_ITERATIONS} are analyzed."
         ));
     }
     match group.map(|group| group.starts.len()) {

@@ -13,7 +13,7 @@ use super::{median, quantile};
 /// Levels within this fraction of each other are the same.
 const SAME: f64 = 0.05;
 /// A spread below this fraction of the level is not trusted, however short the list.
-pub(super) const LEAST_SPREAD: f64 = 1e-3;
+pub(super) const MIN_SPREAD: f64 = 1e-3;
 /// The factor from the median absolute deviation of a Gaussian to its σ.
 const MAD_TO_SIGMA: f64 = 1.4826;
 
@@ -53,7 +53,7 @@ impl Scatter {
         let level = median(settled)?;
         let logs: Vec<f64> = settled.iter().map(|v| (v / level).ln()).collect();
         let (sigma, freedom) = spread(&logs)?;
-        let sigma = sigma.max(tick / level).max(LEAST_SPREAD);
+        let sigma = sigma.max(tick / level).max(MIN_SPREAD);
         // Few values give a poor estimate of the spread; Student's t accounts for it.
         let few = t_quantile(0.98, freedom) * (1.0 + 1.0 / n as f64).sqrt();
         let by_spread = sigma * few.max(3.0);

@@ -8,14 +8,14 @@
 //!
 //! Iteration 0 is not judged here: it is estimated separately.
 
-use scatter::{LEAST_SPREAD, Scatter, same_level};
+use scatter::{MIN_SPREAD, Scatter, same_level};
 
 use super::{median, pelt, scatter};
 
 /// The minimum share of a series that must be steady.
-const LEAST_SHARE: f64 = 0.25;
+const MIN_SHARE: f64 = 0.25;
 /// The minimum number of steady iterations, where a series has more than this.
-const LEAST_COUNT: usize = 3;
+const MIN_COUNT: usize = 3;
 /// A slow or fast interval of at most this share, with the steady level on both sides,
 /// interrupts the steady state without ending it.
 const INTERRUPTION: f64 = 0.05;
@@ -45,10 +45,10 @@ pub(super) fn find(values: &[f64]) -> Option<Steady> {
     }
     start = one_by_one(values, start, &cuts, tick);
 
-    let least = (LEAST_SHARE * n as f64).ceil() as usize;
-    let least = least.max(LEAST_COUNT.min(n - 1)).max(2);
+    let least = (MIN_SHARE * n as f64).ceil() as usize;
+    let least = least.max(MIN_COUNT.min(n - 1)).max(2);
     let steady = values.get(start..)?;
-    let few_and_apart = steady.len() <= LEAST_COUNT && !close(steady);
+    let few_and_apart = steady.len() <= MIN_COUNT && !close(steady);
     if steady.len() < least || few_and_apart {
         return None;
     }
@@ -72,10 +72,10 @@ pub(super) fn find(values: &[f64]) -> Option<Steady> {
 fn segment_starts(values: &[f64], tick: f64) -> Vec<usize> {
     let logs: Vec<f64> = values[1..].iter().map(|v| v.ln()).collect();
     let level = median(&values[1..]).unwrap_or(1.0);
-    let logs = scatter::replaced(&logs, LEAST_SPREAD);
+    let logs = scatter::replaced(&logs, MIN_SPREAD);
     let penalty = 15.0 * (logs.len() as f64).ln();
     // A clock with a tick adds the variance of rounding, tick²/12.
-    let floor = (tick / level).powi(2) / 12.0 + LEAST_SPREAD.powi(2);
+    let floor = (tick / level).powi(2) / 12.0 + MIN_SPREAD.powi(2);
     let mut cuts = pelt::segments(&logs, penalty, 2, floor);
     cuts.pop();
     let mut starts = vec![1];

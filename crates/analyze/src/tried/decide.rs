@@ -4,7 +4,7 @@
 //! already imported need not be prefetched. So the remedy that saves the most alone is kept
 //! if its saving is significant, and any other one if all together are significantly faster
 //! with it than without it. *Significant* means: adjusted for the number of tests (Holm), p
-//! below 0.05, and at least [`LEAST`] of a plain start. A remedy that saves time at the
+//! below 0.05, and at least [`MIN_SAVING`] of a plain start. A remedy that saves time at the
 //! start but loses it again to slower iterations is not kept.
 //!
 //! Standbys are judged separately, since each is measured by itself: one is kept if it saves
@@ -17,7 +17,7 @@ use crate::run::{self, CauseSeconds, IterationsBy, RunReport, Temperature};
 use crate::stats::{geometric_difference, holm, mean, median, welch};
 
 /// A kept remedy saves at least this fraction of a plain start.
-const LEAST: f64 = 0.005;
+const MIN_SAVING: f64 = 0.005;
 /// The significance level.
 const SIGNIFICANCE: f64 = 0.05;
 /// Later iterations count as slower from this factor on, at this significance level; strict
@@ -205,7 +205,7 @@ impl<'a> Measured<'a> {
             } else {
                 candidate.beside
             };
-            let least = LEAST * candidate.plain;
+            let least = MIN_SAVING * candidate.plain;
             difference.is_some_and(|of| adjusted[at] < SIGNIFICANCE && of.saved.value >= least)
         };
         let helps = |at: usize| !remedies[at / 2].slows && saves(at);

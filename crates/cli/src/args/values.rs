@@ -7,9 +7,9 @@ use preheat_device::Kind;
 use preheat_lab::{DeviceChoice, Framework, FrameworkChoice};
 use preheat_model::Quantity;
 use preheat_model::compare::Compared;
-use preheat_model::lab::{ExperimentId, MOST_STARTS};
+use preheat_model::lab::{ExperimentId, MAX_STARTS};
 use preheat_model::run::Temperature;
-use preheat_start::{Form, MOST_STANDBYS, Remedy};
+use preheat_start::{Form, MAX_STANDBYS, Remedy};
 use preheat_times::TimeUnit;
 
 /// Parses the name of one of these values.
@@ -93,12 +93,12 @@ pub fn unit() -> impl TypedValueParser<Value = TimeUnit> {
 
 /// A number of starts.
 pub fn starts(text: &str) -> anyhow::Result<usize> {
-    whole(text, MOST_STARTS)
+    whole(text, MAX_STARTS)
 }
 
 /// A number of standbys.
 pub fn standbys(text: &str) -> anyhow::Result<usize> {
-    whole(text, MOST_STANDBYS)
+    whole(text, MAX_STANDBYS)
 }
 
 fn whole(text: &str, most: usize) -> anyhow::Result<usize> {

@@ -186,10 +186,10 @@ ESTIMATOR_METHODS = (
     "transform",
 )
 
-# After ENOUGH_STEPS of every optimizer, or MOST_STEPS of any since the last one was created,
+# After ENOUGH_STEPS of every optimizer, or MAX_STEPS of any since the last one was created,
 # the steps count as the iterations.
 ENOUGH_STEPS = 8
-MOST_STEPS = 64
+MAX_STEPS = 64
 
 
 class Frameworks(object):
@@ -277,7 +277,7 @@ class Frameworks(object):
             self.sample_allocator()
         if which == OPTIMIZER_STEP and self.modules:
             self.steps += 1
-            if not self.young or self.steps >= MOST_STEPS:
+            if not self.young or self.steps >= MAX_STEPS:
                 self.young.clear()
                 self.leave_modules()
 

@@ -10,7 +10,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::stats::{Class, Consistency, Interval};
 
-pub use crate::lab::MOST_STARTS;
+pub use crate::lab::MAX_STARTS;
 
 /// The schema id that this version writes.
 pub const CLASSIFY_SCHEMA: &str = "preheat.classify/2";

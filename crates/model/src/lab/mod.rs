@@ -12,6 +12,6 @@ pub use measured::{
     Start, Subject, Unit,
 };
 pub use report::{
-    Basis, Claim, Evidence, Experiment, Failure, FirstStart, Floor, LabReport, MOST_STARTS, SCHEMA,
+    Basis, Claim, Evidence, Experiment, Failure, FirstStart, Floor, LabReport, MAX_STARTS, SCHEMA,
     SCHEMAS, Series, Verdict, starts_that_decide,
 };

@@ -16,7 +16,7 @@ pub const SCHEMA: &str = "preheat.lab/2";
 pub const SCHEMAS: [&str; 2] = [SCHEMA, "preheat.lab/1"];
 
 /// The maximum number of starts in a run, and therefore in a valid document.
-pub const MOST_STARTS: usize = 10_000;
+pub const MAX_STARTS: usize = 10_000;
 
 /// The results of a lab run.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]

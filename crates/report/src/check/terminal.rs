@@ -11,9 +11,9 @@ use crate::terminal::{Screen, Style, Terminal, clean, pad, width};
 /// The maximum width of the bar that shows how much of a limit is used.
 const BAR: usize = 12;
 /// The minimum width of the bar; it is omitted if there is less space.
-const LEAST_BAR: usize = 6;
+const MIN_BAR: usize = 6;
 /// The minimum width of the column of limit names.
-const LEAST_NAME: usize = 12;
+const MIN_NAME: usize = 12;
 
 /// The header of the column of used shares.
 const USED: &str = "used";
@@ -50,7 +50,7 @@ fn head(screen: &mut Screen, report: &CheckReport) {
     }
     let command = clean(&command_line(&report.command));
     let beside = screen.terminal.width.saturating_sub(width(&about) + 3);
-    if beside >= LEAST_NAME {
+    if beside >= MIN_NAME {
         let text = format!("{} · {about}", middle(&command, beside));
         screen.line(vec![(Style::Plain, text)]);
     } else {
@@ -80,7 +80,7 @@ fn table(screen: &mut Screen, lines: &[Line]) {
         left("measured"),
         right(USED),
     ]);
-    table.keep_first(LEAST_NAME);
+    table.keep_first(MIN_NAME);
     let style_of_text = |line: &Line| match line.verdict {
         Verdict::Pass => Style::Plain,
         verdict => appearance(verdict).0,
@@ -103,14 +103,14 @@ fn table(screen: &mut Screen, lines: &[Line]) {
         .max()
         .unwrap_or(0);
     match room.saturating_sub(table.width() + 2) {
-        bars @ LEAST_BAR.. => {
+        bars @ MIN_BAR.. => {
             let bars = bars.min(BAR);
             let share = |line: &Line| line.used.unwrap_or(0.0).min(1.0);
             let cells = (lines.iter())
                 .map(|line| (style_of_text(line), pad(&bar(share(line), 1.0, bars), bars)));
             table.insert(3, left(""), cells);
         }
-        _ if table.room_of_first(room) < longest.min(LEAST_NAME) => table.remove(USED),
+        _ if table.room_of_first(room) < longest.min(MIN_NAME) => table.remove(USED),
         _ => {}
     }
     screen.blank();

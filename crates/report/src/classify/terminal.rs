@@ -14,7 +14,7 @@ use crate::units::{ABSENT, TOO_WIDE, duration_parts, ratio, span, too_wide};
 /// The maximum number of benchmarks to show in detail.
 const FEW: usize = 3;
 /// The maximum number of notes to show for many benchmarks.
-const MOST_NOTES: usize = 8;
+const MAX_NOTES: usize = 8;
 
 /// The width that names get before the intervals are shown.
 const NAME: usize = 20;
@@ -42,7 +42,7 @@ pub fn classify_terminal(report: &ClassifyReport, terminal: &Terminal) -> String
     screen.blank();
     if !few {
         let notes = words::notes(report);
-        for (count, note) in notes.iter().take(MOST_NOTES) {
+        for (count, note) in notes.iter().take(MAX_NOTES) {
             let of = match report.benchmarks.len() {
                 all if all == *count => "all".to_owned(),
                 _ => count.to_string(),
@@ -50,8 +50,8 @@ pub fn classify_terminal(report: &ClassifyReport, terminal: &Terminal) -> String
             let lead = format!("· {of}: ");
             screen.paragraph(&[(Style::Dim, &lead)], 2, Style::Dim, note);
         }
-        if notes.len() > MOST_NOTES {
-            let more = format!("· {} more in --json", notes.len() - MOST_NOTES);
+        if notes.len() > MAX_NOTES {
+            let more = format!("· {} more in --json", notes.len() - MAX_NOTES);
             screen.paragraph(&[], 2, Style::Dim, &more);
         }
     }

@@ -29,7 +29,7 @@ pub(super) fn value(value: f64, unit: Unit) -> String {
 /// `1.5512 s` and `1.5559 s`.
 pub(super) fn both(base: f64, new: f64) -> [String; 2] {
     /// Enough digits for any difference worth showing.
-    const MOST_DIGITS: usize = 9;
+    const MAX_DIGITS: usize = 9;
     let plain = [base, new].map(|seconds| value(seconds, Unit::Seconds));
     if plain[0] != plain[1] || base == new {
         return plain;
@@ -41,7 +41,7 @@ pub(super) fn both(base: f64, new: f64) -> [String; 2] {
     let with = |decimals: usize| {
         [base, new].map(|seconds| format!("{:.decimals$}{name}", seconds / scale))
     };
-    (decimals + 1..=MOST_DIGITS)
+    (decimals + 1..=MAX_DIGITS)
         .map(with)
         .find(|[base, new]| base != new)
         .unwrap_or(plain)

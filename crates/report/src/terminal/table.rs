@@ -8,7 +8,7 @@ use super::{Line, Screen, Style};
 /// The space before the first column, and between columns.
 const GAP: usize = 2;
 /// The width that the first column keeps on a narrow terminal, unless a table keeps more.
-const LEAST_FIRST: usize = 8;
+const MIN_FIRST: usize = 8;
 
 /// A column.
 #[derive(Clone, Copy)]
@@ -51,7 +51,7 @@ impl Table {
         Table {
             columns: columns.to_vec(),
             rows: Vec::new(),
-            least_first: LEAST_FIRST,
+            least_first: MIN_FIRST,
         }
     }
 

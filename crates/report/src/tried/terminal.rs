@@ -14,10 +14,10 @@ use crate::units::{ABSENT, duration, ratio};
 /// The maximum width of the bar that shows a time.
 const BAR: usize = 20;
 /// The minimum width of the bar; it is omitted if there is less space.
-const LEAST_BAR: usize = 6;
+const MIN_BAR: usize = 6;
 
 /// The width that the names of remedies keep.
-const LEAST_NAME: usize = 16;
+const MIN_NAME: usize = 16;
 /// The header of the column of what a remedy saves in addition to the others.
 const ADDED: &str = "added";
 
@@ -78,7 +78,7 @@ fn variants(screen: &mut Screen, report: &TriedReport) {
         shown = table(short);
     }
     let bars = room.saturating_sub(shown.width() + 2).min(BAR);
-    if bars >= LEAST_BAR {
+    if bars >= MIN_BAR {
         let value = |variant: &TriedVariant| variant.time_to_first.map_or(0.0, |time| time.value);
         let slowest = report.variants.iter().map(value).fold(0.0, f64::max);
         let cells = (report.variants.iter())
@@ -103,7 +103,7 @@ fn remedies(screen: &mut Screen, report: &TriedReport) {
         right(ADDED),
         left(""),
     ]);
-    table.keep_first(LEAST_NAME);
+    table.keep_first(MIN_NAME);
     for tried in &report.remedies {
         let style = match tried.kept {
             kept if kept.is_kept() => Style::Green,

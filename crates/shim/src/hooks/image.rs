@@ -16,7 +16,7 @@ const FAT: u32 = 0xba55_ed50;
 const ELF: u32 = u32::from_le_bytes(*b"\x7fELF");
 
 const LARGEST: u64 = 1 << 34;
-const MOST_ENTRIES: usize = 512;
+const MAX_ENTRIES: usize = 512;
 const LONGEST_TEXT: usize = 64 << 20;
 /// `.target` comes first in a module, after comments.
 const HEAD_OF_TEXT: usize = 64 << 10;
@@ -91,7 +91,7 @@ unsafe fn fat(code: *const u8, here: u16) -> Image {
         let end = head + size;
         let (mut machine_code, mut ptx) = (Architectures::default(), Architectures::default());
         let mut at = head;
-        for _ in 0..MOST_ENTRIES {
+        for _ in 0..MAX_ENTRIES {
             if at + 64 > end {
                 break;
             }

@@ -14,7 +14,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 pub(super) type Path = [u8; 4096];
 
 /// The minimum size limit of a file.
-pub(super) const LEAST_LIMIT: u64 = 64 * 1024;
+pub(super) const MIN_LIMIT: u64 = 64 * 1024;
 
 /// Creates the first free of `PID-0.process`, `PID-1.process`, … and writes its header.
 pub(super) fn create(

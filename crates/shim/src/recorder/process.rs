@@ -104,7 +104,7 @@ pub fn start(directory: &[u8], limit: u64) -> bool {
     }
     SETTINGS
         .limit
-        .store(limit.max(file::LEAST_LIMIT), Ordering::Relaxed);
+        .store(limit.max(file::MIN_LIMIT), Ordering::Relaxed);
     let Some((memory, wiped)) = system::private_memory(size_of::<Process>()) else {
         return false;
     };

@@ -21,7 +21,7 @@ const PAGE: usize = 4096;
 /// 2300 symbols, which is more than exist.
 const TOTALS_CHUNK: usize = 9 * PAGE;
 /// The minimum number of slots worth keeping when a thread ends.
-const LEAST_REST: usize = 32;
+const MIN_REST: usize = 32;
 /// The number of counted calls after which a thread updates the shared count.
 const BATCH: u32 = 256;
 
@@ -260,7 +260,7 @@ impl Thread {
         }
         self.dropped = 0;
         let rest = (self.capacity - self.used) as usize;
-        if !self.chunk.is_null() && rest >= LEAST_REST && !self.reserve {
+        if !self.chunk.is_null() && rest >= MIN_REST && !self.reserve {
             self.leave_rest(process, rest);
         }
         self.chunk = null_mut();

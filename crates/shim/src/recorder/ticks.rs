@@ -20,7 +20,7 @@ use std::sync::atomic::{AtomicBool, AtomicU64, Ordering, compiler_fence};
 /// The maximum time of extrapolation, in nanoseconds.
 const SPAN: u64 = 1_000_000;
 /// The minimum distance of two anchors that determine the tick.
-const LEAST_BASE: u64 = 4 * SPAN;
+const MIN_BASE: u64 = 4 * SPAN;
 /// Both clocks are read within this many ticks, or something interrupted.
 const AT_ONCE: u64 = 600;
 /// Two estimates of a tick differ by less than one part in this many.
@@ -180,7 +180,7 @@ impl Rate {
         let counted = ticks.wrapping_sub(self.ticks.load(Ordering::Relaxed));
         let found = match base {
             0 => Estimate::Nothing,
-            _ if passed < LEAST_BASE => Estimate::Later,
+            _ if passed < MIN_BASE => Estimate::Later,
             _ => estimate(passed, counted, known),
         };
         let tick = match found {

@@ -9,8 +9,8 @@ import os
 import sys
 
 # The most bytes of a request, and the most descriptors in it.
-MOST_BYTES = 1 << 24
-MOST_DESCRIPTORS = 253
+MAX_BYTES = 1 << 24
+MAX_DESCRIPTORS = 253
 
 
 # The times after which a waiting child has a few pages copied, and begins to copy all, in
@@ -116,7 +116,7 @@ class Child:
     def read(self, client):
         """The fields of a request, and the descriptors that came with it."""
         socket = self.tools.socket
-        room = socket.CMSG_SPACE(4 * MOST_DESCRIPTORS)
+        room = socket.CMSG_SPACE(4 * MAX_DESCRIPTORS)
         data, extra, flags, _ = client.recvmsg(65536, room, socket.MSG_CMSG_CLOEXEC)
         received = []
         for level, kind, value in extra:
@@ -125,7 +125,7 @@ class Child:
                     received.append(int.from_bytes(value[at : at + 4], sys.byteorder))
         length = int.from_bytes(data[:4], "little")
         parts, have = [data[4:]], len(data) - 4
-        while have < length <= MOST_BYTES:
+        while have < length <= MAX_BYTES:
             more = client.recv(min(1 << 20, length - have))
             if not more:
                 break

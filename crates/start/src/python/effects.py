@@ -15,7 +15,7 @@ if not is_known:
 MISSING = object()
 
 # Containers with more items are not compared.
-MOST_ITEMS = 50000
+MAX_ITEMS = 50000
 
 
 def names_in(of):
@@ -116,9 +116,9 @@ def copy(value):
     """A copy of a container whose contents count; None for anything else."""
     of = type(value)
     if of in (list, dict, set):
-        return of(value) if len(value) <= MOST_ITEMS else None
+        return of(value) if len(value) <= MAX_ITEMS else None
     if issubclass(of, dict) and all(base.__name__ != "OrderedDict" for base in of.__mro__):
-        return dict(dict.items(value)) if dict.__len__(value) <= MOST_ITEMS else None
+        return dict(dict.items(value)) if dict.__len__(value) <= MAX_ITEMS else None
     return None
 
 

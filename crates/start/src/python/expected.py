@@ -5,7 +5,7 @@ that it shows, and the effects that are repeated then.
 """
 
 # The number of modules that import another one, of which `Expected.find` tries each.
-MOST_ABOVE = 40
+MAX_ABOVE = 40
 
 
 class Piece:
@@ -85,7 +85,7 @@ class Expected:
                 last = longest
                 roots.append(order[last])
                 above = [each for each in wanting.get(order[last], ()) if place[each] > last]
-                above = sorted(above, key=place.get)[:MOST_ABOVE]
+                above = sorted(above, key=place.get)[:MAX_ABOVE]
             root = order[max(last, at)]
             first, shown = len(self.steps), list(self.walk(root, self.nodes, left))
             self.steps.append([])

@@ -13,7 +13,7 @@ OF_BACKENDS = ("platform", "device", "client", "backend", "collective", "memory"
 
 CUDA = "cuda"
 # The most executables that are read ahead.
-MOST_EXECUTABLES = 512
+MAX_EXECUTABLES = 512
 # JAX reserves most of the card when its backend comes up, unless one of these is set.
 PREALLOCATES = "XLA_PYTHON_CLIENT_PREALLOCATE"
 ALLOCATOR = "XLA_PYTHON_CLIENT_ALLOCATOR"
@@ -68,7 +68,7 @@ class JaxUse:
             "backends": sorted(bridge._backends),
             "options": options(),
             "distributed": getattr(state, "client", None) is not None,
-            "executables": list(self.executables.items())[:MOST_EXECUTABLES],
+            "executables": list(self.executables.items())[:MAX_EXECUTABLES],
         }
 
 

@@ -12,7 +12,7 @@ import builtins
 import sys
 
 # How far objects are followed from a module, and the number of items of a container that are.
-DEPTH, MOST_INNER = 4, 300
+DEPTH, MAX_INNER = 4, 300
 
 MISSING = object()
 
@@ -105,7 +105,7 @@ class Graph:
             copied = self.effects["copy"](value)
             if copied is not None:
                 containers.append((path, value, copied))
-            if depth == DEPTH or copied is not None and len(copied) > MOST_INNER:
+            if depth == DEPTH or copied is not None and len(copied) > MAX_INNER:
                 continue
             for step, inner in self.effects["inner"](value, names):
                 if self.is_new(inner, name):

@@ -12,21 +12,21 @@ are valid: indices are 0, masks true, probabilities one half.
 """
 
 # The most operations of a program, variants of one operator, and bytes of one description.
-MOST_OPERATIONS = 4096
-MOST_VARIANTS = 256
-MOST_TEXT = 4096
+MAX_OPERATIONS = 4096
+MAX_VARIANTS = 256
+MAX_TEXT = 4096
 
 # The steady state has begun after this many operations without a new one, and this many
 # times as many as there are distinct ones.
 SETTLED, TIMES = 1000, 4
 
 # The most bytes of the scratch tensors of one operation.
-MOST_BYTES = 4 << 30
+MAX_BYTES = 4 << 30
 
 # PyTorch's functions between an operation and the program's own code, at most, where the mode can leave.
 # Two of them are wrappers of the mode. Then the pending calls until that code goes on: Python makes 32 of
 # them at a time.
-MOST_BETWEEN, MOST_TRIES = 7, 2048
+MAX_BETWEEN, MAX_TRIES = 7, 2048
 
 # Operators that act beyond their arguments, check values that a scratch tensor does not
 # have, or refer to a stream or storage of the program.
@@ -142,9 +142,9 @@ class Recorder:
             return
         self.since = 0
         count = self.variants.get(operator, 0)
-        if len(self.operations) >= MOST_OPERATIONS:
+        if len(self.operations) >= MAX_OPERATIONS:
             self.stop()
-        elif count < MOST_VARIANTS:
+        elif count < MAX_VARIANTS:
             self.known.add(key)
             self.variants[operator] = count + 1
             named = {name: args_of(self, value) for name, value in kwargs.items()}
@@ -190,7 +190,7 @@ class Recorder:
         for operator, args, kwargs, flags in self.operations:
             name = operator._schema.name
             text = json.dumps([name, operator._overloadname, args, kwargs, flags])
-            if len(text) <= MOST_TEXT and is_permitted(name):
+            if len(text) <= MAX_TEXT and is_permitted(name):
                 yield text
 
 
@@ -262,7 +262,7 @@ def mode(torch, recorder, os, sys, thread, ctypes):
                 self.ended += 1
                 # Another mode may stay above this one for long: at each power of two.
                 if self.ended & (self.ended - 1) == 0:
-                    self.tries = MOST_TRIES
+                    self.tries = MAX_TRIES
                     if not self.is_pending:
                         self.call_leave()
 
@@ -303,7 +303,7 @@ def is_own_code(frame, package):
 
 def is_own_code_near(frame, package):
     """Returns True if the operation is called by the program's own code, or almost."""
-    for _ in range(MOST_BETWEEN):
+    for _ in range(MAX_BETWEEN):
         if frame is None or not frame.f_code.co_filename.startswith(package):
             break
         frame = frame.f_back
@@ -346,7 +346,7 @@ class Rehearsal:
             self.skipped += 1  # Another version of PyTorch.
             return
         try:
-            limit = min(MOST_BYTES, self.free() // 4)
+            limit = min(MAX_BYTES, self.free() // 4)
             if not is_suitable([args, list(kwargs.values())], limit):
                 self.skipped += 1
                 return

@@ -19,11 +19,11 @@ import os
 import sys
 
 # A trial ends after this many boundaries, or this many milliseconds.
-MOST_BOUNDARIES = 5000
-MOST_TIME = 120000
+MAX_BOUNDARIES = 5000
+MAX_TIME = 120000
 
 # The most bytes of standard error from imports that can wait for a start.
-MOST_HELD = 1 << 15
+MAX_HELD = 1 << 15
 
 # C functions that the program's code must not call ahead: by module, or by name.
 MODULES = {"time", "_signal"}
@@ -235,7 +235,7 @@ class Trial:
     def arrive(self, frame):
         self.tools.tracer.say("ours")
         why = self.problem()
-        if why or self.hook.count > MOST_BOUNDARIES:
+        if why or self.hook.count > MAX_BOUNDARIES:
             self.end(why or "runs for a long time")
         if self.target is None:
             self.say("at", place(frame))
@@ -276,7 +276,7 @@ class Trial:
         if err == self.held:
             return "prints" if out else None
         self.held = err
-        can_wait = err.endswith(b"\n") and len(err) <= MOST_HELD and not is_dated
+        can_wait = err.endswith(b"\n") and len(err) <= MAX_HELD and not is_dated
         return None if can_wait and not out else "prints"
 
     def changed(self):
@@ -454,12 +454,12 @@ def read(fd, process):
         del sys.modules[name]
     poll, data = select.poll(), b""
     poll.register(fd, select.POLLIN)
-    until = time.monotonic() + MOST_TIME / 1000
+    until = time.monotonic() + MAX_TIME / 1000
     while True:
         left = until - time.monotonic()
         if left <= 0 or not poll.poll(left * 1000):
             os.kill(process, 9)
-            left = MOST_TIME
+            left = MAX_TIME
         part = os.read(fd, 65536)
         if not part:
             break

@@ -12,7 +12,7 @@ import os
 import sys
 
 # If more modules than this cannot be imported ahead, none are.
-MOST_OFFENDERS = 24
+MAX_OFFENDERS = 24
 
 # Must be imported by the program: it stores the address of the arguments of its process.
 BY_PROGRAM = {"setproctitle"}
@@ -93,7 +93,7 @@ def find_safe(plan, tools, hook=None):
         only = before.restrict(found, "changes " + tools.searches_elsewhere[0])
     libraries = sorted(name for name in before.sets if name.startswith(plan.libraries))
     found.is_restricted = found.is_restricted or bool(libraries)
-    for _ in range(MOST_OFFENDERS):
+    for _ in range(MAX_OFFENDERS):
         names = plan.modules if only is None else only
         names = [name for name in names if not is_within(name, left_out)]
         if libraries:
@@ -259,14 +259,14 @@ def changed_facts(plan, tools):
 
 
 # If this many modules of a package cannot be imported, the whole package is left out.
-MOST_PARTS = 4
+MAX_PARTS = 4
 
 
 def to_leave_out(name, left_out):
     """The module, or its package if another module of it was left out before. Not the
     top-level package at once, since most of it may be fine."""
     outermost, package = name.partition(".")[0], name.rpartition(".")[0]
-    if sum(is_within(known, {outermost}) for known in left_out) >= MOST_PARTS:
+    if sum(is_within(known, {outermost}) for known in left_out) >= MAX_PARTS:
         return outermost
     if package != outermost and any(is_within(known, {package}) for known in left_out):
         return package

@@ -26,7 +26,7 @@ const ABSENT: &str = "absent";
 
 /// The number of paths per thread, and the largest number of threads.
 const ONE_THREAD: usize = 500;
-const MOST_THREADS: usize = 8;
+const MAX_THREADS: usize = 8;
 
 /// A question about a path.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -346,7 +346,7 @@ impl Inputs {
     /// Checks that no input has changed; an error is the first one that has.
     pub(crate) fn verify(&self) -> Result<(), Changed> {
         let processors = std::thread::available_parallelism().map_or(1, |count| count.get());
-        let most = MOST_THREADS.min(processors);
+        let most = MAX_THREADS.min(processors);
         let threads = self.paths.len().div_ceil(ONE_THREAD).min(most);
         let part = self.paths.len().div_ceil(threads.max(1)).max(1);
         std::thread::scope(|scope| {

@@ -21,7 +21,7 @@ const PATIENCE: Duration = Duration::from_secs(2);
 const STANDBYS_EXIT: Duration = Duration::from_secs(5);
 
 /// The largest number of parents per user.
-const MOST_IN_ALL: usize = 8;
+const MAX_PARENTS_IN_ALL: usize = 8;
 
 /// The parents may use the memory of the machine divided by this number.
 const PART: u64 = 4;
@@ -157,7 +157,7 @@ pub(crate) fn make_room(directory: &Path, replaced: &[PathBuf]) {
     let mut together: u64 = running.iter().map(|(_, memory, _)| memory).sum();
     let mut count = running.len();
     for (_, memory, parent) in &running {
-        if count < MOST_IN_ALL && together <= most {
+        if count < MAX_PARENTS_IN_ALL && together <= most {
             break;
         }
         leave(parent);

@@ -19,7 +19,7 @@ use crate::identity::name;
 use crate::reason::Reason;
 
 /// The largest number of parents per program.
-const MOST_PARENTS: usize = 3;
+const MAX_PARENTS: usize = 3;
 
 impl ParentRequest<'_> {
     /// Returns `Some` if another parent is needed: the files of the parents that it replaces
@@ -57,7 +57,7 @@ impl ParentRequest<'_> {
                 leave(&parent);
             }
         }
-        if !replaced.is_empty() || idle.len() + used.len() < MOST_PARENTS {
+        if !replaced.is_empty() || idle.len() + used.len() < MAX_PARENTS {
             return Ok(Some(replaced));
         }
         if used.is_empty() {

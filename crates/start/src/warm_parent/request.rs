@@ -19,10 +19,10 @@ unsafe extern "C" {
 }
 
 /// The most descriptors that can be sent at once, less one for the directory.
-const MOST_DESCRIPTORS: usize = 252;
+const MAX_DESCRIPTORS: usize = 252;
 
 /// The most variables: a child sets each one separately, which takes linear time.
-const MOST_VARIABLES: usize = 4096;
+const MAX_VARIABLES: usize = 4096;
 
 /// Names and values.
 type Variables = Vec<(Vec<u8>, Vec<u8>)>;
@@ -58,11 +58,11 @@ impl Inherited {
             .open(".")
             .map_err(|why| Reason::WorkingDirectory(why.into()))?;
         let descriptors = descriptors().map_err(|why| Reason::Proc(why.into()))?;
-        if descriptors.len() > MOST_DESCRIPTORS {
+        if descriptors.len() > MAX_DESCRIPTORS {
             return Err(Reason::ManyDescriptors(descriptors.len()));
         }
         let environment = environment()?;
-        if environment.len() > MOST_VARIABLES {
+        if environment.len() > MAX_VARIABLES {
             return Err(Reason::ManyVariables(environment.len()));
         }
         if has_timer() {

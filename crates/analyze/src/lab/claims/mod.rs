@@ -74,7 +74,7 @@ impl Finding {
         values.retain(|(value, at)| !value.is_above(*at) && !value.is_below(*at));
         let needed: Option<Vec<usize>> = values
             .iter()
-            .map(|(value, at)| stats::starts_to_clear(value, *at, starts, MOST_SUGGESTED))
+            .map(|(value, at)| stats::starts_to_clear(value, *at, starts, MAX_SUGGESTED))
             .collect();
         // The first start does not count.
         needed?.into_iter().max().map(|most| most + 1)
@@ -82,7 +82,7 @@ impl Finding {
 }
 
 /// The maximum number of starts to suggest.
-const MOST_SUGGESTED: usize = 19;
+const MAX_SUGGESTED: usize = 19;
 
 /// The verdict on a claim that the value is above the threshold.
 fn above(value: Interval, threshold: f64) -> Verdict {

@@ -189,7 +189,7 @@ fn iterations(
 // so the search is repeated without the last part.
 
 /// The minimum number of repetitions of a period.
-const LEAST: usize = 3;
+const MIN_REPETITIONS: usize = 3;
 /// A shorter period with fewer repetitions than this is a run within a longer one.
 const MANY: usize = 5;
 /// A repetition that covers less than one n-th of the sequence is a coincidence.
@@ -259,7 +259,7 @@ fn at_end(sequence: &[u32]) -> Option<Period> {
     for (i, border) in border.iter().enumerate() {
         let covered = i + 1;
         let length = covered - *border as usize;
-        if covered < LEAST * length {
+        if covered < MIN_REPETITIONS * length {
             continue;
         }
         match candidates.last_mut() {

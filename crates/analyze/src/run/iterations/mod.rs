@@ -24,7 +24,7 @@ use super::{FirstBegin, IterationRule, IterationUnit, IterationsBy, LineRule};
 pub(super) use lines::{busiest, together};
 
 /// This many occurrences are certainly a repetition.
-const LEAST: usize = 3;
+const MIN_ITERATIONS: usize = 3;
 /// A first and a second, for programs that do not repeat more often.
 const TWICE: usize = 2;
 /// Programs with fewer iterations rarely reach a steady state. If one times each of them, the report
@@ -181,10 +181,10 @@ type Attempt = (IterationsBy, usize, Accepted);
 const AUTO: [Attempt; 15] = [
     (IterationsBy::Python, TWICE, Accepted::Named),
     (IterationsBy::Python, 1, Accepted::Named),
-    (IterationsBy::Nvtx, LEAST, Accepted::Any),
+    (IterationsBy::Nvtx, MIN_ITERATIONS, Accepted::Any),
     (IterationsBy::Python, TWICE, Accepted::Whole),
-    (IterationsBy::Python, LEAST, Accepted::Any),
-    (IterationsBy::Kernels, LEAST, Accepted::Any),
+    (IterationsBy::Python, MIN_ITERATIONS, Accepted::Any),
+    (IterationsBy::Kernels, MIN_ITERATIONS, Accepted::Any),
     (IterationsBy::Nvtx, TWICE, Accepted::Any),
     (IterationsBy::Python, TWICE, Accepted::Steps),
     (IterationsBy::Timers, TWICE, Accepted::Steps),
@@ -663,14 +663,16 @@ fn earliest(
 /// Selects the one whose first iteration ends first, and lists the others in it.
 fn earliest_of(mut all: Vec<Detected>) -> Option<Detected> {
     let mut most = all.iter().map(|found| found.iterations.len()).max()?;
-    if let Some(joined) = joined(&all).filter(|joined| most < LEAST.min(joined.iterations.len())) {
+    if let Some(joined) =
+        joined(&all).filter(|joined| most < MIN_ITERATIONS.min(joined.iterations.len()))
+    {
         most = joined.iterations.len();
         all.retain(|found| found.process != joined.process);
         all.push(joined);
     }
     all.retain(|found| {
         let count = found.iterations.len();
-        count >= most.min(LEAST) && count as f64 > ASIDE * most as f64
+        count >= most.min(MIN_ITERATIONS) && count as f64 > ASIDE * most as f64
     });
     let end = |found: &Detected| found.iterations.first().map_or(u64::MAX, |first| first.1);
     all.sort_by_key(end);

@@ -10,7 +10,7 @@ use super::samples::{Load, LoadInterval, Samples};
 use super::tally::ItemId;
 
 /// With more buffered calls than this, the load outside of calls is not computed.
-const MOST_BUFFERED: usize = 1 << 16;
+const MAX_BUFFERED: usize = 1 << 16;
 
 /// Iterates over the calls of a thread. Times must not decrease.
 pub(super) struct Other<'a> {
@@ -81,7 +81,7 @@ impl<'a> Other<'a> {
             };
         };
         self.buffer.iter().for_each(&mut count);
-        while self.buffer.len() < MOST_BUFFERED
+        while self.buffer.len() < MAX_BUFFERED
             && let Some(leaf) = self.leaves.next_if(|leaf| leaf.begin < interval.end)
         {
             count(&leaf);
@@ -89,7 +89,7 @@ impl<'a> Other<'a> {
                 self.buffer.push(leaf);
             }
         }
-        if self.buffer.len() >= MOST_BUFFERED || left <= 0.0 {
+        if self.buffer.len() >= MAX_BUFFERED || left <= 0.0 {
             return 1.0;
         }
         all / left

@@ -18,7 +18,7 @@ const ATTRIBUTED: f64 = 1000.0;
 /// The item for time in which calls are not recorded.
 const LEFT_OUT: &str = "iterations not recorded in detail";
 /// The number of pieces to buffer until an interval is complete.
-const MOST_PENDING: usize = 4096;
+const MAX_PENDING: usize = 4096;
 
 /// One phase of the path.
 pub(super) struct Sweep<'a, 's> {
@@ -76,7 +76,7 @@ impl<'a, 's> Sweep<'a, 's> {
             catalogue,
             sink,
             interval,
-            pending: Vec::with_capacity(MOST_PENDING),
+            pending: Vec::with_capacity(MAX_PENDING),
         }
     }
 
@@ -174,7 +174,7 @@ impl<'a, 's> Sweep<'a, 's> {
             });
             (begin, first) = (until, false);
         }
-        if self.pending.len() >= MOST_PENDING {
+        if self.pending.len() >= MAX_PENDING {
             self.flush();
         }
     }

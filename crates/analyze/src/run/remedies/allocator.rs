@@ -35,7 +35,7 @@ const TABLE_SPEED: f64 = 0.5e9;
 /// use a large block in its pool.
 const SMALL_SEGMENT: u64 = 2 << 20;
 /// Calls that take less than this in total, in seconds, are not reported.
-const LEAST: f64 = 100e-6;
+const MIN_SAVING: f64 = 100e-6;
 /// Allocation of at least this share of the first iteration is worth removing.
 const MUCH_OF_FIRST: f64 = 0.05;
 
@@ -118,11 +118,11 @@ fn all_at_once(case: &RemedyInput, span: &Span, device: u64) -> Option<Suggestio
         }
         Allocator::Torch | Allocator::Own => 0.0,
     };
-    if seconds + table < LEAST {
+    if seconds + table < MIN_SAVING {
         return None;
     }
     let saving = (seconds - ALLOCATE).max(0.0) + table;
-    let on_the_host = match table >= LEAST {
+    let on_the_host = match table >= MIN_SAVING {
         true => format!(
             ", and the allocator then needs {} of CPU time to set up a table for it, {} of host \
              memory",
@@ -155,7 +155,7 @@ fn all_at_once(case: &RemedyInput, span: &Span, device: u64) -> Option<Suggestio
         ),
         saving,
         "the first iteration needs one allocation of 130 µs instead, as on an H200",
-        match table >= LEAST {
+        match table >= MIN_SAVING {
             true => &[Cause::DeviceAllocation, Cause::OwnCpu],
             false => &[Cause::DeviceAllocation],
         },
@@ -213,7 +213,7 @@ fn piece_by_piece(case: &RemedyInput, spans: &[&Span]) -> Option<Suggestion> {
     let all = Calls::of(case, served.clone());
     let within = Calls::of(case, served.filter(in_first));
     let seconds = case.on_path(Cause::DeviceAllocation, all.seconds);
-    if seconds < LEAST {
+    if seconds < MIN_SAVING {
         return None;
     }
     // Scaled like all of them, of which they are a part.

@@ -12,7 +12,7 @@ use crate::units;
 const READ: f64 = 0.05;
 
 /// Smaller savings are not reported, in seconds.
-const LEAST: f64 = 0.05;
+const MIN_SECONDS: f64 = 0.05;
 
 /// Bytecode that outlives the start. The first evidence that applies is reported.
 pub(super) fn kept_bytecode(case: &RemedyInput) -> Option<Suggestion> {
@@ -63,7 +63,7 @@ fn by_ladder(case: &RemedyInput) -> Option<Suggestion> {
     let compiled = super::seconds(without, Cause::BytecodeCompilation)
         - super::seconds(with, Cause::BytecodeCompilation);
     let saving = super::difference(without, with);
-    if compiled < LEAST || compiled <= saving / 2.0 {
+    if compiled < MIN_SECONDS || compiled <= saving / 2.0 {
         return None;
     }
     let suggestion = suggestion(
@@ -97,7 +97,7 @@ fn in_every_start(case: &RemedyInput) -> Option<Suggestion> {
     } else {
         return None;
     };
-    if seconds < LEAST {
+    if seconds < MIN_SECONDS {
         return None;
     }
     Some(suggestion(
@@ -126,7 +126,7 @@ fn by_first_start(case: &RemedyInput) -> Option<Suggestion> {
         .filter(|part| part.cause == Cause::BytecodeCompilation)
         .map(|part| part.seconds)
         .sum();
-    (compiled > 2.0 * now && compiled - now > LEAST).then(|| {
+    (compiled > 2.0 * now && compiled - now > MIN_SECONDS).then(|| {
         let suggestion = suggestion(
             format!(
                 "The first start spent {} compiling Python modules and wrote their bytecode; the first \

@@ -11,7 +11,7 @@ use crate::units;
 /// An import must take at least this share of the time to first.
 const WORTH_AVOIDING: f64 = 0.1;
 /// And at least this many seconds.
-const LEAST: f64 = 0.1;
+const MIN_SAVING: f64 = 0.1;
 /// The share of a recorded import that a plain one takes: see the calibration in
 /// docs/results/README.md.
 const PLAIN: f64 = 0.92;
@@ -74,7 +74,7 @@ pub(super) fn avoidable(case: &RemedyInput) -> Option<Suggestion> {
             None => {}
         }
     }
-    let least = LEAST.max(WORTH_AVOIDING * until as f64 * 1e-9 * case.scale);
+    let least = MIN_SAVING.max(WORTH_AVOIDING * until as f64 * 1e-9 * case.scale);
     found.retain(|avoidable| avoidable.time >= least);
     found.sort_by(|a, b| b.time.total_cmp(&a.time));
     let names: Vec<&str> = found

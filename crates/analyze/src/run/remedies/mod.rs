@@ -30,8 +30,8 @@ use super::{Cause, Item, Manifest, Remedy, RunReport, Rung, Temperature};
 use crate::units;
 
 /// A remedy must save at least this share of the time to first, and this many seconds.
-const LEAST_SHARE: f64 = 0.01;
-const LEAST_SECONDS: f64 = 0.005;
+const MIN_SHARE: f64 = 0.01;
+const MIN_SECONDS: f64 = 0.005;
 
 /// This share of the time to first justifies changing how a program is run.
 const MUCH: f64 = 0.05;
@@ -132,7 +132,7 @@ impl<'a> RemedyInput<'a> {
 
     /// Returns true if a saving of the time to first justifies a remedy.
     fn is_enough(&self, saving: f64) -> bool {
-        saving >= LEAST_SECONDS.max(LEAST_SHARE * self.report.time_to_first.estimate)
+        saving >= MIN_SECONDS.max(MIN_SHARE * self.report.time_to_first.estimate)
     }
 
     /// Returns true if a cause, or part of one, is large enough for a separate remedy.

@@ -35,7 +35,7 @@ const LOCKED: f64 = 20e9;
 const LARGE: u64 = 1 << 20;
 
 /// Copies that take less than this in total, in seconds, are not reported.
-const LEAST: f64 = 100e-6;
+const MIN_SAVING: f64 = 100e-6;
 
 /// Copies from one buffer.
 #[derive(Default)]
@@ -90,7 +90,7 @@ fn break_even(cost: f64, saved: f64) -> Option<u64> {
 pub(super) fn pinned_buffers(case: &RemedyInput) -> Option<Suggestion> {
     let buffers = buffers(case);
     let all: f64 = buffers.iter().flat_map(|buffer| &buffer.seconds).sum();
-    if all < LEAST {
+    if all < MIN_SAVING {
         return None;
     }
     let net = |buffer: &&Buffer| buffer.net(buffer.seconds.len());

@@ -51,7 +51,7 @@ pub(super) fn warm_parent(case: &RemedyInput) -> Option<Suggestion> {
     } else {
         ""
     };
-    let only = if imports < MOST_OF * all {
+    let only = if imports < ALMOST_ALL * all {
         " Other processes of the command still import as usual."
     } else {
         ""
@@ -86,7 +86,7 @@ pub(super) fn warm_parent(case: &RemedyInput) -> Option<Suggestion> {
 const WARM_PARENT: &str = "Start from a warm parent";
 
 /// Above this share of all imports, those of other processes are not mentioned.
-const MOST_OF: f64 = 0.95;
+const ALMOST_ALL: f64 = 0.95;
 
 /// The remedy if `preheat start` would start the command plainly.
 fn not_served(why: &str) -> Suggestion {

@@ -13,8 +13,8 @@ use crate::units;
 
 /// The minimum excess of the first iteration over later ones, in seconds and as a share of
 /// a later one.
-const LEAST: f64 = 100e-6;
-const LEAST_PART: f64 = 0.1;
+const MIN_SAVING: f64 = 100e-6;
+const MIN_PART: f64 = 0.1;
 /// A cause is listed if it has at least this share of the excess.
 const LISTED: f64 = 0.1;
 
@@ -44,7 +44,7 @@ impl Repeated {
 
     fn is_slower_at_first(&self) -> bool {
         let sure = self.ratio.map(|ratio| ratio.low.unwrap_or(ratio.estimate));
-        let least = LEAST.max(LEAST_PART * self.later);
+        let least = MIN_SAVING.max(MIN_PART * self.later);
         let waited = self.waited * self.first;
         self.saved() - waited >= least && sure.is_none_or(|low| low > 1.0)
     }

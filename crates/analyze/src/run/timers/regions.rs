@@ -12,7 +12,7 @@ use super::pairs::{TIMEIT, pairs};
 use super::site::{Site, locate};
 
 /// Maximum number of regions of a start; further ones are dropped.
-const MOST_REGIONS: usize = 256;
+const MAX_REGIONS: usize = 256;
 
 /// The regions of one start, in order of first execution.
 #[derive(Clone, Debug, Default)]
@@ -176,7 +176,7 @@ pub(in crate::run) fn regions(trace: &StartTrace, timers: &Timers) -> Regions {
     let mut ends: HashMap<(usize, usize, usize), u64> = HashMap::new();
     for found in found {
         let count = regions.all.len();
-        if count == MOST_REGIONS && !keys.contains_key(&found.key) {
+        if count == MAX_REGIONS && !keys.contains_key(&found.key) {
             continue;
         }
         let at = *keys.entry(found.key.clone()).or_insert(count);

@@ -17,7 +17,7 @@ use super::regions::{Key, Region, Regions};
 use crate::stats::{Interval, interval, paired_ratio};
 
 /// The number of regions to report.
-const MOST_REPORTED: usize = 24;
+const MAX_REPORTED: usize = 24;
 
 /// The input of [`summarize`].
 pub(in crate::run) struct SummaryInput<'a> {
@@ -63,7 +63,7 @@ pub(in crate::run) fn summarize(case: &SummaryInput) -> (Vec<RegionReport>, usiz
         names.get(at).cloned()
     };
     let mut reports: Vec<RegionReport> = (shown.all.iter().zip(&names))
-        .take(MOST_REPORTED)
+        .take(MAX_REPORTED)
         .filter_map(|(region, name)| {
             let repeats = groups.iter().find_map(|group| {
                 let position = group.iter().position(|one| one.key == region.key)?;
@@ -89,7 +89,7 @@ pub(in crate::run) fn summarize(case: &SummaryInput) -> (Vec<RegionReport>, usiz
     if case.unit == Some(IterationUnit::Models) {
         reports.extend(models(case));
     }
-    (reports, shown.all.len().saturating_sub(MOST_REPORTED))
+    (reports, shown.all.len().saturating_sub(MAX_REPORTED))
 }
 
 /// The time of the first region ÷ that of the other, over the counted starts with both.
@@ -337,7 +337,7 @@ fn models(case: &SummaryInput) -> Vec<RegionReport> {
             }
         }
     }
-    (names.into_iter().take(MOST_REPORTED))
+    (names.into_iter().take(MAX_REPORTED))
         .filter_map(|name| {
             level(
                 case,

@@ -19,7 +19,7 @@ const DRAWN: usize = 48;
 /// The number of plots that are not folded away.
 const OPEN: usize = 6;
 /// The minimum number of iterations for a plot.
-const LEAST: usize = 3;
+const MIN_ITERATIONS: usize = 3;
 /// The maximum number of starts in the data table of a plot.
 const ROWS: usize = 40;
 
@@ -81,7 +81,7 @@ fn figure(id: &str, name: &str, benchmark: &Benchmark, sketch: &ClassifySketch) 
     let times = || lines.iter().flatten().map(|(_, time)| *time).chain(steady);
     extent(times())?;
     let (_, longest) = benchmark.iterations();
-    if longest < LEAST {
+    if longest < MIN_ITERATIONS {
         return None;
     }
     let x = Axis::log_of([1.0, longest as f64].into_iter(), 8, |value| {

@@ -17,7 +17,7 @@ const LONG_BARS: usize = 32;
 /// The minimum width of a wide terminal.
 const WIDE: usize = 110;
 /// The minimum width of a terminal for showing bars.
-const LEAST_WIDTH: usize = 64;
+const MIN_WIDTH: usize = 64;
 /// The minimum size of an inconclusive cause, as a share of the largest difference.
 const WORTH_SHOWING: f64 = 0.05;
 /// The maximum number of items per cause.
@@ -87,7 +87,7 @@ fn table(screen: &mut Screen, shown: &[&CauseChange]) {
     let room = screen.terminal.width;
     let bars = match room {
         _ if room >= WIDE => LONG_BARS,
-        _ if room >= LEAST_WIDTH => BARS,
+        _ if room >= MIN_WIDTH => BARS,
         _ => 0,
     };
     let sides = Sides::new(shown.iter().map(|change| change.difference.value), bars);

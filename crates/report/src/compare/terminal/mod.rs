@@ -19,9 +19,9 @@ use crate::terminal::{Screen, Style, Terminal, clean, joined, width};
 use table::{Name, Row, Table};
 
 /// The maximum number of changed quantities to show.
-const MOST_CHANGED: usize = 24;
+const MAX_CHANGED: usize = 24;
 /// The maximum number of inconclusive quantities to show.
-const MOST_OPEN: usize = 6;
+const MAX_INCONCLUSIVE: usize = 6;
 
 /// Renders the comparison; no line is wider than the terminal.
 pub fn compare_terminal(report: &CompareReport, terminal: &Terminal) -> String {
@@ -127,12 +127,12 @@ fn style_of(verdict: Verdict) -> Style {
 /// others.
 fn show_lab(screen: &mut Screen, report: &CompareReport) {
     let sorted = sorted(report);
-    show_subjects(screen, "Changed", &sorted.changed, MOST_CHANGED, false);
+    show_subjects(screen, "Changed", &sorted.changed, MAX_CHANGED, false);
     show_subjects(
         screen,
         "Inconclusive",
         &sorted.inconclusive,
-        MOST_OPEN,
+        MAX_INCONCLUSIVE,
         true,
     );
     let text = match sorted.same.len() {

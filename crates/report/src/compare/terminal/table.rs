@@ -19,7 +19,7 @@ const USUAL_NAME: usize = 20;
 /// The length to which names are cut before both levels are dropped.
 const SHORT_NAME: usize = 16;
 /// The minimum length of a name.
-const LEAST_NAME: usize = 8;
+const MIN_NAME: usize = 8;
 
 /// The name of a row.
 pub(super) enum Name {
@@ -42,7 +42,7 @@ impl Name {
     fn cut(&self, limit: usize) -> String {
         match self {
             Name::Quantity(name) => fit(name, limit),
-            Name::Series(quantity, series) if width(quantity) + 2 + LEAST_NAME <= limit => {
+            Name::Series(quantity, series) if width(quantity) + 2 + MIN_NAME <= limit => {
                 let series = middle(series, limit - width(quantity) - 2);
                 format!("{quantity}  {series}")
             }
@@ -155,10 +155,7 @@ impl Table {
         };
         if table.total() > room && table.rows.iter().any(long) {
             let short = table.rows.iter().filter(|row| !long(row));
-            table.name = short
-                .map(|row| row.name.width())
-                .max()
-                .unwrap_or(LEAST_NAME);
+            table.name = short.map(|row| row.name.width()).max().unwrap_or(MIN_NAME);
         }
         if table.total() > room {
             table.change = 0;
@@ -171,7 +168,7 @@ impl Table {
         if table.total() > room {
             (table.base, table.new) = (0, 0);
         }
-        table.cut_name(room, LEAST_NAME);
+        table.cut_name(room, MIN_NAME);
         table
     }
 
@@ -236,7 +233,7 @@ impl Table {
         let sign = if row.regressed { "✗ " } else { "  " };
         let sign = (style_of(row.of), sign.to_owned());
         let mut line = match &row.name {
-            Name::Quantity(name) if width(name) > self.name && self.name >= LEAST_NAME => {
+            Name::Quantity(name) if width(name) > self.name && self.name >= MIN_NAME => {
                 let room = screen.terminal.width.saturating_sub(2);
                 screen.line(vec![sign, (style, region(name, room))]);
                 vec![(style, " ".repeat(2 + self.name))]

@@ -14,11 +14,11 @@ const SMALL: f64 = 0.005;
 const BAR: usize = 16;
 const LONG_BAR: usize = 32;
 /// The minimum length of the bars.
-const LEAST_BAR: usize = 10;
+const MIN_BAR: usize = 10;
 /// The minimum width of a wide terminal.
 const WIDE: usize = 110;
 /// The minimum width for the name of an item.
-const LEAST_ITEM: usize = 8;
+const MIN_ITEM: usize = 8;
 /// The number of functions to show below the program's own CPU time.
 const FUNCTIONS: usize = 3;
 
@@ -74,7 +74,7 @@ pub(super) fn show(screen: &mut Screen, report: &RunReport) {
     let bars = match room {
         _ if fixed + 2 + BAR > room => 0,
         _ if room >= WIDE => LONG_BAR,
-        _ => BAR.min(room.saturating_sub(fixed + 2 + 2 + words).max(LEAST_BAR)),
+        _ => BAR.min(room.saturating_sub(fixed + 2 + 2 + words).max(MIN_BAR)),
     };
     if bars > 0 {
         let longest = rows.iter().map(|row| row.seconds).fold(0.0, f64::max);
@@ -82,7 +82,7 @@ pub(super) fn show(screen: &mut Screen, report: &RunReport) {
         table.insert(1, left(""), rows.iter().map(bar));
     }
     let item = room.saturating_sub(table.width() + 2);
-    if item >= LEAST_ITEM {
+    if item >= MIN_ITEM {
         let items = rows.iter().map(|row| (Style::Dim, cut(&row.item, item)));
         table.append(left(""), items);
     }

@@ -8,7 +8,7 @@ use crate::units::duration;
 /// The number of causes to name; the rest are counted.
 const NAMED: usize = 5;
 /// Causes that take less time are left out below this share of the difference.
-const LEAST_PART: f64 = 0.01;
+const MIN_PART: f64 = 0.01;
 /// The number of causes to name that take less time.
 const NAMED_AGAINST: usize = 3;
 
@@ -48,7 +48,7 @@ fn sentence(report: &RunReport) -> Option<String> {
     let (along, against): (Vec<CauseSeconds>, Vec<CauseSeconds>) = (excess.iter().copied())
         .partition(|part| part.seconds == 0.0 || (part.seconds < 0.0) == is_less);
     let against: Vec<CauseSeconds> = (against.into_iter())
-        .filter(|part| part.seconds.abs() >= LEAST_PART * difference.abs())
+        .filter(|part| part.seconds.abs() >= MIN_PART * difference.abs())
         .collect();
     let named =
         |part: &CauseSeconds| format!("{} {}", part.cause.as_str(), duration(part.seconds.abs()));

@@ -12,7 +12,7 @@ use crate::terminal::{Screen, Style, clean, width};
 use crate::units::{ABSENT, TIE, TOO_WIDE, bytes, duration, ratio, tie, too_wide, with_interval};
 
 /// The minimum width for details next to a value; narrower ones go below it.
-const LEAST_DETAIL: usize = 24;
+const MIN_DETAIL: usize = 24;
 /// With at least this width for details, the longest value may have them next to it.
 const GOOD_DETAIL: usize = 36;
 /// Parts below this share of all device memory do not affect the digits of the total.
@@ -90,7 +90,7 @@ fn rows(screen: &mut Screen, report: &RunReport) {
         true => others,
         false => longest,
     };
-    let below = screen.terminal.width < label + value + LEAST_DETAIL;
+    let below = screen.terminal.width < label + value + MIN_DETAIL;
     for row in rows {
         let name = format!("{:<label$}", row.label);
         if !below && width(&row.value) + 2 > value {

@@ -17,7 +17,7 @@ const LONG_WORDS: usize = 34;
 /// The minimum width for full names of causes.
 const WIDE: usize = 110;
 /// The minimum width for causes.
-const LEAST_WITH_CAUSE: usize = 60;
+const MIN_WITH_CAUSE: usize = 60;
 /// The number of items to show that are large only by total time.
 const SHOWN_WITHIN: usize = 3;
 
@@ -107,7 +107,7 @@ fn list(screen: &mut Screen, title: &str, about: &str, entries: &[Entry]) {
         let title = pad(&cut(title, name), name);
         table.row(vec![(Style::Plain, time), (Style::Bold, title)]);
     }
-    if room >= LEAST_WITH_CAUSE {
+    if room >= MIN_WITH_CAUSE {
         let cell = |entry: &Entry| (Style::Plain, cause(entry.cause).to_owned());
         table.append(left(""), entries.iter().map(cell));
     }

@@ -8,7 +8,7 @@ use crate::terminal::{Screen, Style, width};
 use crate::units::bytes;
 
 /// The minimum width for text next to the saving; narrower text starts further left.
-const LEAST_TEXT: usize = 40;
+const MIN_TEXT: usize = 40;
 
 /// Shows the lists, in the order of the report.
 pub(super) fn show(screen: &mut Screen, remedies: &[Remedy]) {
@@ -50,7 +50,7 @@ fn list(
     let number = remedies.len().to_string().len();
     let saving = savings.first().map_or(0, |text| width(text)) + 1;
     let indent = match 2 + number + 2 + saving + 2 {
-        wide if wide + LEAST_TEXT > screen.terminal.width => 2 + number + 2,
+        wide if wide + MIN_TEXT > screen.terminal.width => 2 + number + 2,
         fitting => fitting,
     };
     for (at, (remedy, seconds)) in remedies.iter().zip(savings).enumerate() {
