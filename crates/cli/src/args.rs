@@ -28,7 +28,7 @@ use crate::show::{ExportArguments, ShowArguments};
 use crate::terminal;
 
 /// The maximum width of help texts.
-pub const WIDEST: usize = 100;
+pub const MAX_HELP_WIDTH: usize = 100;
 
 /// The help layout: a summary line and a short description come before the usage.
 const TEMPLATE: &str =
@@ -52,7 +52,9 @@ pub struct Arguments {
 impl Arguments {
     /// Parses the command line of this process. Help, or a message about wrong usage, ends it.
     pub fn of_process() -> Arguments {
-        let width = terminal::width_of_any().unwrap_or(WIDEST).min(WIDEST);
+        let width = terminal::width_of_any()
+            .unwrap_or(MAX_HELP_WIDTH)
+            .min(MAX_HELP_WIDTH);
         let mut command = Arguments::of_width(width);
         let parsed = (command.try_get_matches_from_mut(std::env::args_os()))
             .and_then(|matches| Arguments::from_arg_matches(&matches));

@@ -160,7 +160,10 @@ fn code(report: &CheckReport) -> ExitCode {
 // `preheat check --init`: writes a budget derived from a recording.
 
 fn write_draft(arguments: &CheckArguments) -> Result<ExitCode> {
-    let path = arguments.budget.as_deref().unwrap_or(Path::new(USUAL));
+    let path = arguments
+        .budget
+        .as_deref()
+        .unwrap_or(Path::new(DEFAULT_FILE));
     let to_stdout = path == Path::new("-");
     if !to_stdout && !arguments.force && fs::symlink_metadata(path).is_ok() {
         return Err(already_exists(path).into());
@@ -223,14 +226,14 @@ fn already_exists(path: &Path) -> Usage {
 // Loads the budget from a file, overridden by flags.
 
 /// The default budget file.
-const USUAL: &str = "preheat.toml";
+const DEFAULT_FILE: &str = "preheat.toml";
 /// The maximum size. A budget has a few dozen lines; a larger file is something else.
-const LARGEST: u64 = 1 << 20;
+const MAX_BYTES: u64 = 1 << 20;
 
 /// The budget and its file, if it has one.
 fn budget(arguments: &CheckArguments) -> Result<(Budget, Option<PathBuf>)> {
     let file = arguments.budget.clone().or_else(|| {
-        let usual = PathBuf::from(USUAL);
+        let usual = PathBuf::from(DEFAULT_FILE);
         usual.exists().then_some(usual)
     });
     let mut budget = match &file {
@@ -241,7 +244,9 @@ fn budget(arguments: &CheckArguments) -> Result<(Budget, Option<PathBuf>)> {
     if budget.is_empty() {
         let what = match &file {
             Some(path) => format!("{} sets no limit", path.display()),
-            None => format!("no budget: {USUAL} does not exist here and no flag sets a limit"),
+            None => {
+                format!("no budget: {DEFAULT_FILE} does not exist here and no flag sets a limit")
+            }
         };
         return Err(Usage(format!(
             "{what}; `preheat check --init {}` writes a budget, or use a flag such as --time-to-first 2s",
@@ -263,19 +268,22 @@ fn read_budget(path: &Path, recording: &Path) -> Result<Budget> {
     }
     let mut bytes = Vec::new();
     let read = if path == stdin {
-        io::stdin().lock().take(LARGEST + 1).read_to_end(&mut bytes)
+        io::stdin()
+            .lock()
+            .take(MAX_BYTES + 1)
+            .read_to_end(&mut bytes)
     } else {
-        File::open(path).and_then(|file| file.take(LARGEST + 1).read_to_end(&mut bytes))
+        File::open(path).and_then(|file| file.take(MAX_BYTES + 1).read_to_end(&mut bytes))
     };
     read.map_err(|why| {
         Usage(format!(
             "cannot read the budget {file}: {why}; `preheat check --init` writes one"
         ))
     })?;
-    if bytes.len() as u64 > LARGEST {
+    if bytes.len() as u64 > MAX_BYTES {
         return Err(Usage(format!(
             "{file} is not a budget: it is larger than {} KiB",
-            LARGEST >> 10
+            MAX_BYTES >> 10
         ))
         .into());
     }

@@ -47,7 +47,7 @@ pub fn report(error: &anyhow::Error) -> ExitCode {
 /// The maximum number of lines of standard error to show.
 const LINES: usize = 20;
 /// The number of bytes to read from the end of standard error, which can have any size.
-const TAIL: u64 = 64 << 10;
+const MAX_TAIL_BYTES: u64 = 64 << 10;
 
 /// The message for the last start, which failed, with the end of its standard error.
 /// `recording` is the directory of the recording.
@@ -83,11 +83,11 @@ pub fn failure(side: &str, recording: &Path, manifest: &Manifest) -> String {
 
 /// The last bytes of a file, starting at the beginning of a line if possible.
 fn tail(mut file: impl Read + Seek) -> io::Result<Vec<u8>> {
-    let before = file.seek(SeekFrom::End(0))?.saturating_sub(TAIL);
+    let before = file.seek(SeekFrom::End(0))?.saturating_sub(MAX_TAIL_BYTES);
     file.seek(SeekFrom::Start(before))?;
     let mut bytes = Vec::new();
     // Bounded, since a child of the command may still be writing.
-    file.take(TAIL).read_to_end(&mut bytes)?;
+    file.take(MAX_TAIL_BYTES).read_to_end(&mut bytes)?;
     if before > 0
         && let Some(end) = bytes.iter().position(|byte| *byte == b'\n')
         && end + 1 < bytes.len()
@@ -109,9 +109,9 @@ mod tests {
         let long = "a line\n".repeat(1 << 20) + "the end\n";
         let end = tail_of(&long);
         assert!(end.starts_with("a line\n") && end.ends_with("a line\nthe end\n"));
-        assert!(end.len() as u64 <= TAIL);
+        assert!(end.len() as u64 <= MAX_TAIL_BYTES);
         let one = "x".repeat(1 << 20);
-        assert_eq!(tail_of(&one).len() as u64, TAIL);
-        assert_eq!(tail_of(&(one + "\n")).len() as u64, TAIL);
+        assert_eq!(tail_of(&one).len() as u64, MAX_TAIL_BYTES);
+        assert_eq!(tail_of(&(one + "\n")).len() as u64, MAX_TAIL_BYTES);
     }
 }

@@ -12,11 +12,11 @@ use anyhow::{Context, Result, bail};
 pub mod variables;
 
 /// The longest that connecting, sending or an answer may take.
-const PATIENCE: Duration = Duration::from_secs(10);
+const TIMEOUT: Duration = Duration::from_secs(10);
 /// The port of OTLP over HTTP.
 const PORT: u16 = 4318;
 /// The most that is read of an answer.
-const ANSWER: u64 = 1 << 16;
+const MAX_ANSWER_BYTES: u64 = 1 << 16;
 
 /// The address of a collector.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -94,7 +94,7 @@ impl Collector {
         let mut failed = None;
         let mut connected = None;
         for address in addresses {
-            match TcpStream::connect_timeout(&address, PATIENCE) {
+            match TcpStream::connect_timeout(&address, TIMEOUT) {
                 Ok(stream) => {
                     connected = Some(stream);
                     break;
@@ -107,8 +107,8 @@ impl Collector {
             (None, Some(why)) => return Err(why.into()),
             (None, None) => bail!("the name has no address"),
         };
-        stream.set_write_timeout(Some(PATIENCE))?;
-        stream.set_read_timeout(Some(PATIENCE))?;
+        stream.set_write_timeout(Some(TIMEOUT))?;
+        stream.set_read_timeout(Some(TIMEOUT))?;
         let mut head = format!(
             "POST {} HTTP/1.1\r\nHost: {self}\r\nContent-Type: application/x-protobuf\r\n\
              Content-Length: {}\r\nUser-Agent: preheat/{}\r\nConnection: close\r\n",
@@ -123,7 +123,7 @@ impl Collector {
         stream.write_all(head.as_bytes())?;
         stream.write_all(body)?;
         let mut answer = Vec::new();
-        let read = stream.take(ANSWER).read_to_end(&mut answer);
+        let read = stream.take(MAX_ANSWER_BYTES).read_to_end(&mut answer);
         // The status is enough if the collector leaves the connection open, or resets it.
         if answer.is_empty() {
             read?;
@@ -139,14 +139,14 @@ mod tests {
     #[test]
     fn urls_have_a_default_port_and_path() {
         let parts = |url| collector(url).map(|c| (c.host, c.port, c.path));
-        let is = |host: &str, port, path: &str| Ok((host.to_owned(), port, path.to_owned()));
+        let expected = |host: &str, port, path: &str| Ok((host.to_owned(), port, path.to_owned()));
         assert_eq!(
             parts("http://localhost"),
-            is("localhost", 4318, "/v1/traces")
+            expected("localhost", 4318, "/v1/traces")
         );
-        assert_eq!(parts("http://a.b:80/"), is("a.b", 80, "/v1/traces"));
-        assert_eq!(parts("http://[::1]:9/x/y"), is("::1", 9, "/x/y"));
-        assert_eq!(parts("http://[::1]"), is("::1", 4318, "/v1/traces"));
+        assert_eq!(parts("http://a.b:80/"), expected("a.b", 80, "/v1/traces"));
+        assert_eq!(parts("http://[::1]:9/x/y"), expected("::1", 9, "/x/y"));
+        assert_eq!(parts("http://[::1]"), expected("::1", 4318, "/v1/traces"));
     }
 
     #[test]

@@ -37,7 +37,7 @@ pub fn read(directory: &Path) -> Result<Recording> {
 // available there, and a recording must give the same results on any machine.
 
 /// Longer sources are not searched.
-const LONGEST_SOURCE: u64 = 4 << 20;
+const MAX_SOURCE: u64 = 4 << 20;
 
 /// Completes the recording in this directory, in memory and on disk. Files that are not
 /// found are skipped: their readings are then paired by order.
@@ -144,13 +144,13 @@ fn command(recording: &Recording) -> Option<String> {
 
 fn source(path: &Path) -> Option<String> {
     // Checked before opening: a pipe would block until there is a writer.
-    let plain = fs::metadata(path).is_ok_and(|it| it.is_file() && it.len() <= LONGEST_SOURCE);
+    let plain = fs::metadata(path).is_ok_and(|it| it.is_file() && it.len() <= MAX_SOURCE);
     if !plain {
         return None;
     }
     let mut bytes = Vec::new();
     let file = File::open(path).ok()?;
-    file.take(LONGEST_SOURCE).read_to_end(&mut bytes).ok()?;
+    file.take(MAX_SOURCE).read_to_end(&mut bytes).ok()?;
     Some(String::from_utf8_lossy(&bytes).into_owned())
 }
 

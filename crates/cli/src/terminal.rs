@@ -7,9 +7,9 @@ use preheat_report::Terminal;
 use terminal_size::{Height, Width};
 
 /// The maximum width; longer lines are hard to read.
-const WIDEST: usize = 140;
+const MAX_WIDTH: usize = 140;
 /// The width if none can be determined.
-const USUAL: usize = 80;
+const DEFAULT_WIDTH: usize = 80;
 
 /// The terminal of standard output.
 pub fn of_stdout() -> Terminal {
@@ -25,7 +25,7 @@ fn detect(stream: impl AsFd + IsTerminal) -> Terminal {
     let set = |name: &str| std::env::var_os(name).is_some_and(|value| !value.is_empty());
     let dumb = std::env::var("TERM").is_ok_and(|term| term == "dumb");
     Terminal {
-        width: width(&stream).unwrap_or(USUAL).min(WIDEST),
+        width: width(&stream).unwrap_or(DEFAULT_WIDTH).min(MAX_WIDTH),
         color: stream.is_terminal() && !set("NO_COLOR") && !dumb,
         unicode: supports_unicode(),
     }

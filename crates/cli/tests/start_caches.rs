@@ -73,10 +73,13 @@ fn files(below: &Path) -> BTreeMap<PathBuf, (u64, i64, i64)> {
     while let Some(directory) = directories.pop() {
         for entry in fs::read_dir(directory).into_iter().flatten() {
             let path = entry.expect("an entry").path();
-            let is = fs::symlink_metadata(&path).expect("it exists");
-            match is.is_dir() {
+            let metadata = fs::symlink_metadata(&path).expect("it exists");
+            match metadata.is_dir() {
                 true => directories.push(path),
-                false => drop(found.insert(path, (is.size(), is.mtime(), is.mtime_nsec()))),
+                false => drop(found.insert(
+                    path,
+                    (metadata.size(), metadata.mtime(), metadata.mtime_nsec()),
+                )),
             }
         }
     }

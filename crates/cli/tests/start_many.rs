@@ -145,7 +145,7 @@ fn a_child_that_cannot_be_moved_is_not_used() {
 }
 
 /// The most parents that one user has.
-const MOST: usize = 8;
+const MAX_PARENTS: usize = 8;
 
 #[test]
 fn the_least_recently_used_parent_leaves() {
@@ -161,22 +161,25 @@ fn the_least_recently_used_parent_leaves() {
         command.args(["--"]).args(program).current_dir(directory);
         Observed::of(command.output().expect("it starts"))
     };
-    for number in 0..MOST + 2 {
+    for number in 0..MAX_PARENTS + 2 {
         at(number, &[]);
         let prepared = at(number, &["--prepare"]);
         assert!(prepared.status.success(), "{}", prepared.err);
         // The first is used all the time.
         at(0, &["-v", "--patience", "60"]).warm(&program);
-        assert!(warm.count() <= MOST);
+        assert!(warm.count() <= MAX_PARENTS);
     }
-    assert_eq!(warm.count(), MOST);
+    assert_eq!(warm.count(), MAX_PARENTS);
     let listed = run(&mut warm.preheat(&["--list"])).out;
     let has = |number: usize| {
         listed
             .lines()
             .any(|line| line.ends_with(&format!("job-{number}")))
     };
-    assert!(has(0) && has(MOST + 1) && !has(1) && !has(2), "{listed}");
+    assert!(
+        has(0) && has(MAX_PARENTS + 1) && !has(1) && !has(2),
+        "{listed}"
+    );
 }
 
 /// Sixteen starts at once are all warm, and all of them train.

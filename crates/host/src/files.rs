@@ -85,8 +85,8 @@ pub fn own(directory: &Path, readers: Readers) -> io::Result<()> {
             _ => {}
         }
     }
-    let is = fs::symlink_metadata(directory)?;
-    if !is.is_dir() || is.uid() != crate::user() {
+    let metadata = fs::symlink_metadata(directory)?;
+    if !metadata.is_dir() || metadata.uid() != crate::user() {
         return Err(io::Error::other(format!(
             "{} is not a directory that belongs to this user",
             directory.display()
@@ -94,8 +94,8 @@ pub fn own(directory: &Path, readers: Readers) -> io::Result<()> {
     }
     // The umask may have removed some permissions.
     let wrong = match readers {
-        Readers::User => is.mode() & 0o077 != 0,
-        Readers::All => is.mode() & 0o777 != mode,
+        Readers::User => metadata.mode() & 0o077 != 0,
+        Readers::All => metadata.mode() & 0o777 != mode,
     };
     if wrong {
         fs::set_permissions(directory, Permissions::from_mode(mode))?;

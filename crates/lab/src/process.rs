@@ -180,7 +180,7 @@ fn signal_hint(signal: i32) -> &'static str {
 
 /// The last lines of a process's output, joined and shortened for a message.
 pub fn last_lines(printed: &Path) -> String {
-    const MOST: usize = 300;
+    const MAX_LENGTH: usize = 300;
     let bytes = fs::read(printed).unwrap_or_default();
     let text = String::from_utf8_lossy(&bytes);
     let lines: Vec<&str> = text
@@ -189,7 +189,7 @@ pub fn last_lines(printed: &Path) -> String {
         .filter(|line| !line.is_empty())
         .collect();
     let joined = lines[lines.len().saturating_sub(2)..].join(" / ");
-    let skip = joined.chars().count().saturating_sub(MOST);
+    let skip = joined.chars().count().saturating_sub(MAX_LENGTH);
     joined.chars().skip(skip).collect()
 }
 

@@ -9,7 +9,7 @@ use preheat_device::{Cache, Kind};
 use preheat_host::interrupt::interrupted;
 use preheat_host::{Scratch, machine, now_rfc3339};
 use preheat_model::lab::{Measured, Outcome, Settings, Start, Unit, names};
-use preheat_model::stats::{FEWEST, Rng};
+use preheat_model::stats::{MIN_STARTS, Rng};
 
 use crate::plan::{Plan, PlannedUnit};
 use crate::process::{self, CHILD_ARGUMENT};
@@ -284,7 +284,7 @@ pub struct Wanted {
 }
 
 /// Starts needed for an interval: the first one does not count.
-const INTERVAL: usize = FEWEST + 1;
+const INTERVAL: usize = MIN_STARTS + 1;
 
 /// Returns the unit of each start, in order. Starts run in rounds with one start of every
 /// unfinished unit of a priority, each round in a different order, so that drift of the

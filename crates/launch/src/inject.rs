@@ -153,10 +153,10 @@ mod tests {
             ("PYTHONPATH", "x::y"),
             ("OPENCL_LAYERS", "/layer.so"),
         ];
-        let is = |name| value(&user, false, name);
-        assert_eq!(is("LD_PRELOAD").as_deref(), Some("SHIM:/a.so /b.so"));
-        assert_eq!(is("PYTHONPATH").as_deref(), Some("PYTHON:x::y"));
-        assert_eq!(is("OPENCL_LAYERS").as_deref(), Some("SHIM:/layer.so"));
+        let variable = |name| value(&user, false, name);
+        assert_eq!(variable("LD_PRELOAD").as_deref(), Some("SHIM:/a.so /b.so"));
+        assert_eq!(variable("PYTHONPATH").as_deref(), Some("PYTHON:x::y"));
+        assert_eq!(variable("OPENCL_LAYERS").as_deref(), Some("SHIM:/layer.so"));
     }
 
     #[test]
@@ -177,19 +177,22 @@ mod tests {
 
     #[test]
     fn the_settings_are_passed_to_the_recorder() {
-        let is = |name| value(&[], false, name);
+        let variable = |name| value(&[], false, name);
         assert_eq!(
-            is(variables::DIRECTORY).as_deref(),
+            variable(variables::DIRECTORY).as_deref(),
             Some("/recording/start-1")
         );
-        assert_eq!(is(variables::LIMIT).as_deref(), Some("7"));
-        assert_eq!(is(variables::ITERATIONS).as_deref(), Some("nvtx:step"));
+        assert_eq!(variable(variables::LIMIT).as_deref(), Some("7"));
         assert_eq!(
-            is(variables::OPTIONS).as_deref(),
+            variable(variables::ITERATIONS).as_deref(),
+            Some("nvtx:step")
+        );
+        assert_eq!(
+            variable(variables::OPTIONS).as_deref(),
             Some("synchronize,no-python-iterations")
         );
-        assert_eq!(is(variables::SHIM).as_deref(), Some("SHIM"));
-        assert_eq!(is(variables::PYTHON).as_deref(), Some("PYTHON"));
+        assert_eq!(variable(variables::SHIM).as_deref(), Some("SHIM"));
+        assert_eq!(variable(variables::PYTHON).as_deref(), Some("PYTHON"));
     }
 
     #[test]

@@ -115,7 +115,7 @@ fn executable(path: &Path) -> Executable {
 }
 
 /// The maximum depth of nested interpreters, as in the kernel.
-const DEEPEST: usize = 5;
+const MAX_INTERPRETERS: usize = 5;
 
 /// Inspects the file at a path, or the interpreter that a script names.
 fn inspect(path: &Path, shown: &str, depth: usize) -> Result<Program, LaunchError> {
@@ -131,7 +131,7 @@ fn inspect(path: &Path, shown: &str, depth: usize) -> Result<Program, LaunchErro
     };
     let head = head(&file);
     if let Some(line) = head.strip_prefix(b"#!") {
-        let Some(interpreter) = interpreter(line).filter(|_| depth < DEEPEST) else {
+        let Some(interpreter) = interpreter(line).filter(|_| depth < MAX_INTERPRETERS) else {
             return Ok(inspected(true, None));
         };
         if !interpreter.exists() {
@@ -279,9 +279,13 @@ mod tests {
 
     #[test]
     fn a_preloaded_sanitizer_is_detected() {
-        let is = |preload: &str| preloads_sanitizer(Some(preload.into()));
-        assert!(is("/usr/lib/libasan.so.8") && is("libm.so.6 libtsan.so.2"));
-        assert!(!is("") && !is("/usr/lib/libm.so.6:libc.so.6") && !preloads_sanitizer(None));
+        let is_sanitized = |preload: &str| preloads_sanitizer(Some(preload.into()));
+        assert!(is_sanitized("/usr/lib/libasan.so.8") && is_sanitized("libm.so.6 libtsan.so.2"));
+        assert!(
+            !is_sanitized("")
+                && !is_sanitized("/usr/lib/libm.so.6:libc.so.6")
+                && !preloads_sanitizer(None)
+        );
     }
 
     #[test]

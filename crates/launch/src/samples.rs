@@ -97,7 +97,7 @@ fn sample(mut tree: Tree, samples: &Samples, stopped: &Receiver<()>) -> Summary 
     let mut last_cost = 0;
     for count in 0u64.. {
         let before = clock::own_cpu();
-        tree.sample(count % EVERY == 0, &mut samples.lock());
+        tree.sample(count % FULL_SAMPLE_EVERY == 0, &mut samples.lock());
         let cost = clock::own_cpu().saturating_sub(before);
         // A single expensive sample, such as the one that finds the interpreter, must not be
         // followed by a pause as long as a short program. In large trees, each sample that
@@ -114,7 +114,7 @@ fn sample(mut tree: Tree, samples: &Samples, stopped: &Receiver<()>) -> Summary 
 }
 
 /// Every fourth sample includes descendants, new threads and disk reads.
-const EVERY: u64 = 4;
+const FULL_SAMPLE_EVERY: u64 = 4;
 
 /// The pause before the next sample, for this age of the command and this cost of a sample,
 /// both in nanoseconds.

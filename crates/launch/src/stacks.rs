@@ -23,11 +23,11 @@ use python::Python;
 use table::{NodeId, Table};
 
 /// More samples would not change the result.
-const MOST: usize = 100_000;
+const MAX_SAMPLES: usize = 100_000;
 /// A process in which no interpreter was found is asked again after this many samples,
 /// then after twice as many each time.
 const FIRST_PAUSE: u32 = 2;
-const LONGEST_PAUSE: u32 = 1024;
+const MAX_PAUSE: u32 = 1024;
 
 /// Collects the samples of one start.
 pub(crate) struct Collector {
@@ -71,7 +71,7 @@ impl Collector {
 
     /// Samples threads that have run since the last call: their process and number.
     pub(crate) fn sample(&mut self, time: u64, ran: &[(u32, u32)]) {
-        if self.table.len() >= MOST {
+        if self.table.len() >= MAX_SAMPLES {
             self.native = None;
             return;
         }
@@ -109,7 +109,7 @@ impl Collector {
                 *left -= 1;
                 return;
             }
-            (*left, *pause) = (*pause, (*pause * 2).min(LONGEST_PAUSE));
+            (*left, *pause) = (*pause, (*pause * 2).min(MAX_PAUSE));
             match Python::find(pid) {
                 Some(found) => *interpreter = Interpreter::Found(Box::new(found)),
                 None => return,

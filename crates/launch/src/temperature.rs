@@ -99,9 +99,9 @@ fn open(path: &Path) -> Option<(File, Metadata)> {
         .custom_flags(libc::O_NONBLOCK | libc::O_NOCTTY)
         .open(path)
         .ok()?;
-    let is = file.metadata().ok()?;
+    let metadata = file.metadata().ok()?;
     // The files of /proc have no size and no pages.
-    (is.is_file() && is.len() > 0).then_some((file, is))
+    (metadata.is_file() && metadata.len() > 0).then_some((file, metadata))
 }
 
 fn sum(parts: &[Range<u64>]) -> u64 {

@@ -43,7 +43,7 @@ const STACK_BYTES: usize = 8 << 20;
 
 /// The maximum waiting time: a thread that forks or exits while holding the loader's lock
 /// would wait for a thread that waits for it.
-const LONGEST_SECONDS: i64 = 20;
+const MAX_SECONDS: i64 = 20;
 
 /// Starts the planned initialization, once.
 pub(crate) fn begin() {
@@ -96,7 +96,7 @@ pub(crate) fn wait() {
         return;
     }
     let _errno = Errno::keep();
-    let until = monotonic() + LONGEST_SECONDS;
+    let until = monotonic() + MAX_SECONDS;
     while STATE.load(Ordering::Acquire) == UNDER_WAY && monotonic() < until {
         let second = libc::timespec {
             tv_sec: 1,

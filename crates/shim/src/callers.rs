@@ -7,10 +7,10 @@
 use crate::clocks::is_own;
 
 /// Words of the stack that are searched.
-const SEARCHED: usize = 512;
+const SEARCHED_WORDS: usize = 512;
 const PAGE: usize = 4096;
 /// A function that is called directly begins at most this far before an address in it.
-const LONGEST_FUNCTION: usize = 1 << 16;
+const MAX_FUNCTION: usize = 1 << 16;
 
 /// A return address, and the function that the call before it calls, if it names one.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -20,32 +20,32 @@ pub(crate) struct Caller {
 }
 
 /// Finds return addresses on the stack from here on, innermost first, and returns their number.
-pub(crate) fn on_stack<const MOST: usize>(stack: usize, callers: &mut [Caller; MOST]) -> usize {
+pub(crate) fn on_stack<const MAX: usize>(stack: usize, callers: &mut [Caller; MAX]) -> usize {
     find(stack, callers, |_, _| true)
 }
 
 /// Finds the possible callers of the function that contains `inner`: each of them calls a
 /// function that begins shortly before `inner` or before a caller found earlier.
-pub(crate) fn of<const MOST: usize>(
+pub(crate) fn of<const MAX: usize>(
     inner: usize,
     stack: usize,
-    callers: &mut [Caller; MOST],
+    callers: &mut [Caller; MAX],
 ) -> usize {
     find(stack, callers, |found, caller| {
         let Some(function) = caller.calls else {
             return false;
         };
-        let in_function = |address: usize| address.wrapping_sub(function) < LONGEST_FUNCTION;
+        let in_function = |address: usize| address.wrapping_sub(function) < MAX_FUNCTION;
         in_function(inner) || found.iter().any(|other| in_function(other.address))
     })
 }
 
-fn find<const MOST: usize>(
+fn find<const MAX: usize>(
     stack: usize,
-    callers: &mut [Caller; MOST],
+    callers: &mut [Caller; MAX],
     keep: impl Fn(&[Caller], &Caller) -> bool,
 ) -> usize {
-    let mut words = [0_usize; SEARCHED];
+    let mut words = [0_usize; SEARCHED_WORDS];
     let read = copy_of_stack(stack, &mut words);
     let mut count = 0;
     for &word in words.get(..read).unwrap_or_default() {
@@ -65,7 +65,7 @@ fn find<const MOST: usize>(
 
 /// Copies words from the stack as far as it reaches, and returns their number. The kernel
 /// copies them, because it knows where the stack ends.
-fn copy_of_stack(stack: usize, words: &mut [usize; SEARCHED]) -> usize {
+fn copy_of_stack(stack: usize, words: &mut [usize; SEARCHED_WORDS]) -> usize {
     if stack == 0 {
         return 0;
     }
@@ -88,17 +88,17 @@ fn copy_of_stack(stack: usize, words: &mut [usize; SEARCHED]) -> usize {
     usize::try_from(read).unwrap_or(0) / size_of::<usize>()
 }
 
-const LONGEST_CALL: usize = 6;
+const MAX_CALL: usize = 6;
 
 /// The caller, if a call instruction of the executable ends at this address.
 fn follows_a_call(address: usize) -> Option<Caller> {
-    let begin = address.wrapping_sub(LONGEST_CALL) as *const u8;
+    let begin = address.wrapping_sub(MAX_CALL) as *const u8;
     if !is_own(address as *const u8) || !is_own(begin) {
         return None;
     }
     // SAFETY: both ends lie in the executable's code, which is mapped as a whole and never
     // unmapped. Executables that cannot be read are not made for this architecture.
-    let code = unsafe { *begin.cast::<[u8; LONGEST_CALL]>() };
+    let code = unsafe { *begin.cast::<[u8; MAX_CALL]>() };
     is_call(code).then(|| Caller {
         address,
         calls: target(code, address).filter(|function| is_own(*function as *const u8)),
@@ -108,7 +108,7 @@ fn follows_a_call(address: usize) -> Option<Caller> {
 const RELATIVE: u8 = 0xe8;
 
 /// Returns true if these bytes end with a call: relative, or through a register or memory.
-fn is_call([a, b, c, d, e, f]: [u8; LONGEST_CALL]) -> bool {
+fn is_call([a, b, c, d, e, f]: [u8; MAX_CALL]) -> bool {
     const INDIRECT: u8 = 0xff;
     let two = |modes: u8, byte: u8| byte & 0xf8 == modes;
     b == RELATIVE
@@ -119,7 +119,7 @@ fn is_call([a, b, c, d, e, f]: [u8; LONGEST_CALL]) -> bool {
 }
 
 /// The function that a relative call calls.
-fn target([_, b, distance @ ..]: [u8; LONGEST_CALL], end: usize) -> Option<usize> {
+fn target([_, b, distance @ ..]: [u8; MAX_CALL], end: usize) -> Option<usize> {
     let distance = i32::from_le_bytes(distance);
     (b == RELATIVE).then(|| end.wrapping_add_signed(distance as isize))
 }
@@ -156,7 +156,7 @@ mod tests {
     #[test]
     fn a_stack_is_copied_as_far_as_it_reaches() {
         let here = [7_usize; 4];
-        let mut words = [0; SEARCHED];
+        let mut words = [0; SEARCHED_WORDS];
         let read = copy_of_stack(here.as_ptr() as usize, &mut words);
         // Nothing where the kernel forbids it.
         if read > 0 {

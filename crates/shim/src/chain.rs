@@ -17,7 +17,7 @@ use std::ffi::{CStr, c_char, c_int, c_long, c_void};
 use std::ptr::{null, null_mut};
 
 /// The maximum length of a path.
-const LONGEST: usize = 4096;
+const MAX_PATH: usize = 4096;
 
 /// The request in the environment.
 #[derive(Debug, PartialEq, Eq)]
@@ -99,7 +99,7 @@ fn is_python() -> bool {
 
 /// Returns whether the path that a link refers to is accepted.
 fn executable(link: &CStr, accepts: impl FnOnce(&[u8]) -> bool) -> bool {
-    let mut room = [0u8; LONGEST];
+    let mut room = [0u8; MAX_PATH];
     // SAFETY: the kernel writes at most the length of the buffer.
     let length = unsafe {
         libc::syscall(

@@ -27,7 +27,7 @@ static LENGTH: AtomicUsize = AtomicUsize::new(0);
 static BASE: AtomicUsize = AtomicUsize::new(0);
 
 /// The maximum number of readings recorded per process: 16 MiB.
-const MOST: u32 = 1 << 19;
+const MAX_READINGS: u32 = 1 << 19;
 static READINGS: AtomicU32 = AtomicU32::new(0);
 
 // The address of a function that only an interpreter has, or null. The loader resolves it: a
@@ -125,7 +125,7 @@ pub(crate) fn is_own(caller: *const u8) -> bool {
 
 /// Returns whether readings are still recorded.
 pub(crate) fn may_record() -> bool {
-    recorder::active() && READINGS.load(Ordering::Relaxed) < MOST
+    recorder::active() && READINGS.load(Ordering::Relaxed) < MAX_READINGS
 }
 
 /// Records a reading at a call site, unless the program is only polling.
@@ -135,7 +135,7 @@ pub(crate) fn keep(clock: Clock, place: u32, value: u64) {
     if is_polling(place, time) {
         return;
     }
-    if READINGS.fetch_add(1, Ordering::Relaxed) + 1 == MOST {
+    if READINGS.fetch_add(1, Ordering::Relaxed) + 1 == MAX_READINGS {
         let note = b"The program reads its clocks very often: regions that it timed later are \
                      not listed.";
         recorder::instant(Kind::Event, Event::Note as u16, 0, 0, None, note);
@@ -146,7 +146,7 @@ pub(crate) fn keep(clock: Clock, place: u32, value: u64) {
 
 /// A call site is polling if it reads again within this time, this often, without other
 /// readings in between. The duration of polling is of no interest.
-const SOON: u64 = 20_000;
+const POLLING_WITHIN_NS: u64 = 20_000;
 const OFTEN: u32 = 64;
 /// A pause offsets this many readings.
 const PAUSE: u32 = 8;
@@ -167,7 +167,7 @@ thread_local! {
 /// Returns whether this reading is part of a polling loop.
 fn is_polling(place: u32, time: u64) -> bool {
     let last = LAST.get();
-    let soon = time.wrapping_sub(last.time) < SOON;
+    let soon = time.wrapping_sub(last.time) < POLLING_WITHIN_NS;
     let often = match (last.place == place, soon) {
         (true, true) => last.often.saturating_add(1).min(2 * OFTEN),
         // The thread was preempted for a moment.
@@ -417,7 +417,7 @@ mod tests {
 
     #[test]
     fn a_call_site_that_reads_continuously_is_polling() {
-        let at = |number: u32| u64::from(number) * SOON / 2;
+        let at = |number: u32| u64::from(number) * POLLING_WITHIN_NS / 2;
         let polls = (0..1000).filter(|number| is_polling(7, at(*number)));
         assert_eq!(polls.count(), 1000 - OFTEN as usize - 1);
         // Two alternating call sites measure something.

@@ -30,7 +30,7 @@ const UNDER_WAY: u32 = 1;
 const PAGE_BYTES: usize = 4096;
 
 /// The longest wait: the other process kills this one if a restore takes longer.
-const LONGEST_SECONDS: i64 = 60;
+const MAX_SECONDS: i64 = 60;
 
 /// A wait has taken that long.
 static HAS_TIMED_OUT: AtomicBool = AtomicBool::new(false);
@@ -79,7 +79,7 @@ pub(crate) fn wait() {
         tv_sec: 1,
         tv_nsec: 0,
     };
-    let until = monotonic() + LONGEST_SECONDS;
+    let until = monotonic() + MAX_SECONDS;
     while page.state.load(Ordering::Acquire) == UNDER_WAY {
         if HAS_TIMED_OUT.load(Ordering::Relaxed) || monotonic() > until {
             // The other process is gone. Later waits end at once.

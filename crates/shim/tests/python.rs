@@ -437,13 +437,13 @@ fn compiled_modules_have_a_reason() {
 
     let (_, files) = place.both(&python, &["main.py"], "");
     let found = compiled(&files[0]);
-    let is = |name: &str, why, write| {
+    let check = |name: &str, why, write| {
         let all = found.iter().filter(|found| found.0 == name);
         assert_eq!(all.collect::<Vec<_>>(), [&(name.to_owned(), why, write)]);
     };
-    is("missing.py", NoBytecode::Missing, BytecodeWrite::TurnedOff);
-    is("stale.py", NoBytecode::Stale, BytecodeWrite::TurnedOff);
-    is(
+    check("missing.py", NoBytecode::Missing, BytecodeWrite::TurnedOff);
+    check("stale.py", NoBytecode::Stale, BytecodeWrite::TurnedOff);
+    check(
         "unreadable.py",
         NoBytecode::Unreadable,
         BytecodeWrite::TurnedOff,

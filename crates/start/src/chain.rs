@@ -30,7 +30,7 @@ const LAUNCHERS: [&str; 28] = [
 ];
 
 /// The deepest nesting of scripts that name scripts as interpreters, as in the kernel.
-const DEEPEST: usize = 5;
+const MAX_INTERPRETERS: usize = 5;
 
 /// The variables for starting a command that may turn into Python; an error is the reason
 /// why it cannot be followed.
@@ -65,7 +65,7 @@ pub(crate) fn may_become_python(program: &Program) -> bool {
 
 fn leads_on(path: &Path, depth: usize) -> bool {
     match interpreter(path) {
-        Some(interpreter) => depth < DEEPEST && leads_on(&interpreter, depth + 1),
+        Some(interpreter) => depth < MAX_INTERPRETERS && leads_on(&interpreter, depth + 1),
         None => {
             let file = fs::canonicalize(path).unwrap_or_default();
             let name = file.file_name().unwrap_or_default();

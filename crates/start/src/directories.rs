@@ -61,7 +61,7 @@ const PYTHON: &[(&str, &[u8])] = &[
 
 /// The longest path of a directory in which a socket can be named: `sockaddr_un` has room
 /// for 107 bytes, and a name is `/`, 16 digits, `-`, a process and `.standby`.
-const LONGEST: usize = 72;
+const MAX_DIRECTORY_BYTES: usize = 72;
 
 /// The directory for temporary files if TMPDIR does not name a usable one.
 const TEMPORARY: &str = "/tmp";
@@ -130,7 +130,7 @@ fn below(directory: &Path, name: &str) -> io::Result<PathBuf> {
         }
         Err(why) => return Err(why),
     };
-    if run.as_os_str().len() > LONGEST {
+    if run.as_os_str().len() > MAX_DIRECTORY_BYTES {
         return Err(io::Error::other("its path is too long for a socket"));
     }
     Ok(run)

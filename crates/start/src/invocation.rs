@@ -17,7 +17,7 @@ use preheat_launch::{LaunchError, program};
 use crate::reason::Reason;
 
 /// The longest program that is accepted from standard input, in bytes.
-const LONGEST_INPUT: usize = 1 << 20;
+const MAX_INPUT: usize = 1 << 20;
 
 /// A command that runs a program with Python.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -242,14 +242,14 @@ fn standard_input() -> Result<Vec<u8>, Reason> {
     let failed = |why: io::Error| Reason::InputUnreadable(why.into());
     // SAFETY: the descriptor is not closed by this, and nothing else uses it meanwhile.
     let mut input = ManuallyDrop::new(unsafe { File::from_raw_fd(0) });
-    let is = input.metadata().map_err(failed)?;
-    if !is.is_file() {
+    let metadata = input.metadata().map_err(failed)?;
+    if !metadata.is_file() {
         return Err(Reason::InputNotFile);
     }
     // Read by offset, so that the position stays unchanged for the program.
     let from = input.stream_position().map_err(failed)?;
-    let length = usize::try_from(is.len().saturating_sub(from)).unwrap_or(usize::MAX);
-    if length > LONGEST_INPUT {
+    let length = usize::try_from(metadata.len().saturating_sub(from)).unwrap_or(usize::MAX);
+    if length > MAX_INPUT {
         return Err(Reason::InputTooLong);
     }
     let mut content = vec![0; length];

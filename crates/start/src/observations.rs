@@ -43,7 +43,7 @@ const FORKS: &str = "forks-use-device";
 const COMPILES: &str = "compiles-bytecode";
 
 /// Ranges with a smaller gap than this are read as one.
-const APART: u64 = 128 << 10;
+const MERGE_GAP: u64 = 128 << 10;
 
 impl Observations {
     /// Sets the ranges to what is now in the page cache. To be called right after a start
@@ -156,7 +156,7 @@ fn coarse(parts: Vec<Range<u64>>) -> Vec<Range<u64>> {
     let mut coarse: Vec<Range<u64>> = Vec::new();
     for part in parts {
         match coarse.last_mut() {
-            Some(last) if part.start < last.end + APART => last.end = part.end,
+            Some(last) if part.start < last.end + MERGE_GAP => last.end = part.end,
             _ => coarse.push(part),
         }
     }
@@ -174,12 +174,12 @@ mod tests {
     #[test]
     fn small_gaps_are_closed() {
         let of = |parts: &[Range<u64>]| coarse(parts.to_vec());
-        let parts = of(&[0..1, 5..6, APART + 5..APART + 9]);
-        assert_eq!(parts.first(), Some(&(0..APART + 9)));
+        let parts = of(&[0..1, 5..6, MERGE_GAP + 5..MERGE_GAP + 9]);
+        assert_eq!(parts.first(), Some(&(0..MERGE_GAP + 9)));
         assert_eq!(parts.len(), 1);
         assert_eq!(
-            of(&[0..1, APART + 1..APART + 2]),
-            [0..1, APART + 1..APART + 2]
+            of(&[0..1, MERGE_GAP + 1..MERGE_GAP + 2]),
+            [0..1, MERGE_GAP + 1..MERGE_GAP + 2]
         );
     }
 

@@ -36,7 +36,7 @@ const ARGUMENTS: &str = "arguments";
 const DRIVERS: [&str; 2] = ["CUDA_", "NVIDIA_"];
 
 /// Variables with which launchers assign GPUs to processes, and the library search path.
-const PLACES: [&str; 5] = [
+const DEVICE_VARIABLES: [&str; 5] = [
     "LD_LIBRARY_PATH",
     "LOCAL_RANK",
     "RANK",
@@ -123,7 +123,9 @@ fn conditions(
         DRIVERS
             .iter()
             .any(|known| name.starts_with(known.as_bytes()))
-            || PLACES.iter().any(|known| name == known.as_bytes())
+            || DEVICE_VARIABLES
+                .iter()
+                .any(|known| name == known.as_bytes())
             || spoken.contains(name) && !preheat_launch::is_set_by_recording(name)
     };
     let variables = environment.iter().filter(|(name, _)| matters(name));

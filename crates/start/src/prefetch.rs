@@ -20,14 +20,14 @@ use crate::observations::Observations;
 use crate::reason::Reason;
 
 /// The sample: at most this many files at even steps, and this many of the largest.
-const EVENLY: usize = 96;
-const LARGEST: usize = 32;
+const MAX_EVEN_SAMPLES: usize = 96;
+const MAX_LARGEST_SAMPLES: usize = 32;
 
 /// The number of bytes that are checked per sampled file.
-const PLACES: u64 = 4;
+const CHECKED_PER_FILE: u64 = 4;
 
 /// The number of bytes that are read of a file whose ranges are unknown.
-const WHOLE: u64 = 256 << 20;
+const MAX_UNKNOWN_RANGE: u64 = 256 << 20;
 
 /// The observations to read ahead, cached or not; an error is the reason why there are none.
 pub(crate) fn applies<'a>(context: &StartContext<'a>) -> Result<&'a Observations, Reason> {
@@ -62,7 +62,8 @@ fn is_there(observed: &Observations) -> bool {
         };
         let parts = parts(observed, path, &file);
         let bytes: u64 = parts.iter().map(|part| part.end - part.start).sum();
-        let mut places = (0..PLACES).map(|place| at(&parts, bytes * place / PLACES));
+        let mut places =
+            (0..CHECKED_PER_FILE).map(|place| at(&parts, bytes * place / CHECKED_PER_FILE));
         places.all(|at| at.is_none_or(|at| read::is_byte_there(&file, at)))
     })
 }
@@ -78,8 +79,8 @@ fn sample(observed: &Observations) -> impl Iterator<Item = &Path> {
         })
         .collect();
     largest.sort_unstable_by(|one, other| other.cmp(one));
-    largest.truncate(LARGEST);
-    let step = observed.files.len().div_ceil(EVENLY).max(1);
+    largest.truncate(MAX_LARGEST_SAMPLES);
+    let step = observed.files.len().div_ceil(MAX_EVEN_SAMPLES).max(1);
     let evenly = observed
         .files
         .iter()
@@ -94,7 +95,7 @@ fn parts(observed: &Observations, path: &Path, file: &File) -> Vec<Range<u64>> {
         return parts.clone();
     }
     let length = file.metadata().map_or(0, |is| is.len());
-    std::iter::once(0..length.min(WHOLE))
+    std::iter::once(0..length.min(MAX_UNKNOWN_RANGE))
         .filter(|part| !part.is_empty())
         .collect()
 }

@@ -32,7 +32,7 @@ const LIBRARIES: [&str; 8] = [
 
 /// Prefixes of other variables that the state of a standby depends on: by these, launchers
 /// choose a GPU, and frameworks configure themselves.
-const OTHERS: [&str; 10] = [
+const OTHER_PREFIXES: [&str; 10] = [
     "LD_LIBRARY_PATH",
     "LOCAL_RANK",
     "RANK",
@@ -227,7 +227,7 @@ fn key(form: Form, environment: &Environment, arguments: &[OsString], driver: &P
         text.push(0);
     };
     put(form.to_string().as_bytes());
-    let matters = |name: &[u8]| has_prefix(name, &LIBRARIES) || has_prefix(name, &OTHERS);
+    let matters = |name: &[u8]| has_prefix(name, &LIBRARIES) || has_prefix(name, &OTHER_PREFIXES);
     let mut variables: Vec<_> = environment
         .iter()
         .filter(|(name, _)| matters(name))

@@ -133,7 +133,7 @@ impl Table<'_> {
 // crate would keep a whole row in memory.
 
 /// The maximum length of a cell.
-const LONGEST: usize = 4096;
+const MAX_CELL_BYTES: usize = 4096;
 
 /// A row being read.
 pub(crate) struct Row {
@@ -208,8 +208,10 @@ impl Row {
     }
 
     fn push(&mut self, byte: u8, source: &Source) -> Result<()> {
-        if self.cell.len() == LONGEST {
-            return Err(source.fail(format!("this cell is longer than {LONGEST} characters")));
+        if self.cell.len() == MAX_CELL_BYTES {
+            return Err(source.fail(format!(
+                "this cell is longer than {MAX_CELL_BYTES} characters"
+            )));
         }
         self.cell.push(byte);
         Ok(())

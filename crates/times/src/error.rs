@@ -126,14 +126,14 @@ pub(crate) enum NotATime {
 
 /// Quotes file content for a message: short, and without terminal control characters.
 pub(crate) fn quoted(text: &[u8]) -> String {
-    const MOST: usize = 40;
+    const MAX_NOTES: usize = 40;
     let text = String::from_utf8_lossy(text);
     let mut short: String = text
         .chars()
-        .take(MOST)
+        .take(MAX_NOTES)
         .map(|c| if c.is_control() { ' ' } else { c })
         .collect();
-    if text.chars().nth(MOST).is_some() {
+    if text.chars().nth(MAX_NOTES).is_some() {
         short.push('…');
     }
     format!("\"{short}\"")
@@ -142,7 +142,7 @@ pub(crate) fn quoted(text: &[u8]) -> String {
 // Notes on a whole file, limited in number.
 
 /// The maximum number of notes.
-const MOST: usize = 100;
+const MAX_NOTES: usize = 100;
 
 /// Notes, in order.
 #[derive(Default)]
@@ -154,7 +154,7 @@ pub(crate) struct Notes {
 impl Notes {
     /// Adds a note; `note` is called only if it is kept.
     pub fn add(&mut self, note: impl FnOnce() -> String) {
-        if self.shown.len() == MOST {
+        if self.shown.len() == MAX_NOTES {
             self.more += 1;
         } else {
             self.shown.push(note());
@@ -194,9 +194,12 @@ mod tests {
     #[test]
     fn further_notes_are_counted() {
         let mut notes = Notes::default();
-        (0..MOST + 3).for_each(|at| notes.add(|| format!("note {at}")));
+        (0..MAX_NOTES + 3).for_each(|at| notes.add(|| format!("note {at}")));
         let all = notes.finish();
-        assert_eq!((all.len(), &*all[MOST - 1]), (MOST + 1, "note 99"));
-        assert_eq!(all[MOST], "and 3 more like this");
+        assert_eq!(
+            (all.len(), &*all[MAX_NOTES - 1]),
+            (MAX_NOTES + 1, "note 99")
+        );
+        assert_eq!(all[MAX_NOTES], "and 3 more like this");
     }
 }

@@ -8,7 +8,7 @@ use crate::starts::{Quota, Starts};
 use crate::{Result, Settings, number};
 
 /// The maximum length of a line: a number, possibly with a comment.
-const LONGEST: usize = 4096;
+const MAX_LINE_BYTES: usize = 4096;
 
 pub(crate) fn read(
     source: &mut Source,
@@ -58,9 +58,9 @@ fn next_line(source: &mut Source, line: &mut Vec<u8>) -> Result<bool> {
         match source.next()? {
             None if line.is_empty() => return Ok(false),
             None | Some(b'\n') => return Ok(true),
-            Some(_) if line.len() == LONGEST => {
+            Some(_) if line.len() == MAX_LINE_BYTES => {
                 return Err(source.fail(format!(
-                    "this line is longer than {LONGEST} characters; write one number per line, \
+                    "this line is longer than {MAX_LINE_BYTES} characters; write one number per line, \
                      or a JSON list"
                 )));
             }

@@ -7,7 +7,7 @@ use crate::error::{NotATime, Problem};
 
 /// The possible duration of an iteration in seconds: from a picosecond to thirty years.
 /// Anything else is in another unit, or not a time.
-const POSSIBLE: RangeInclusive<f64> = 1e-12..=1e9;
+const PLAUSIBLE_SECONDS: RangeInclusive<f64> = 1e-12..=1e9;
 
 /// Converts a time to seconds, or returns why it is invalid. `text` is its spelling in the
 /// file.
@@ -17,7 +17,7 @@ pub(crate) fn time(value: f64, in_a_second: f64, text: &str) -> Result<f64, Prob
         _ if value.is_nan() => NotATime::Missing,
         _ if value == 0.0 => NotATime::Zero,
         _ if value < 0.0 => NotATime::Negative,
-        possible if POSSIBLE.contains(&possible) => return Ok(possible),
+        possible if PLAUSIBLE_SECONDS.contains(&possible) => return Ok(possible),
         long if long > 1.0 => NotATime::TooLong,
         _ => NotATime::TooShort,
     };

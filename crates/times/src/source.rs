@@ -127,9 +127,9 @@ impl Read for Source<'_> {
 // seems: real results expand to tens of times their size.
 
 /// This much may always be decompressed,
-const ALWAYS: u64 = 16 << 20;
+const ALWAYS_ALLOWED_BYTES: u64 = 16 << 20;
 /// plus this many times the bytes read.
-const TIMES: u64 = 250;
+const MAX_RATIO: u64 = 250;
 
 /// Decompresses bzip2 data.
 pub(crate) fn bzip2<'a>(packed: impl Read + 'a) -> impl Read + 'a {
@@ -173,9 +173,9 @@ impl<R: Read> Read for Bounded<R> {
             _ => why,
         })?;
         self.unpacked += count as u64;
-        if self.unpacked > ALWAYS + TIMES * self.read.get() {
+        if self.unpacked > ALWAYS_ALLOWED_BYTES + MAX_RATIO * self.read.get() {
             return Err(io::Error::other(format!(
-                "it decompresses to more than {TIMES} times its size, unlike real results"
+                "it decompresses to more than {MAX_RATIO} times its size, unlike real results"
             )));
         }
         Ok(count)

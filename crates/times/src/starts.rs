@@ -125,7 +125,7 @@ const MAX_TEXT: usize = 32 << 20;
 /// The overhead of a text in bytes: many texts are empty.
 const A_TEXT: usize = 48;
 /// The maximum size of a composed name, in bytes.
-const LONGEST_NAME: usize = 1 << 20;
+const MAX_NAME: usize = 1 << 20;
 
 /// Usage of all benchmarks that are incomplete or have been delivered.
 pub(crate) struct Quota {
@@ -149,7 +149,7 @@ impl Quota {
     /// The limits for the parts of a single name.
     pub fn for_name() -> Quota {
         Quota {
-            text_left: LONGEST_NAME,
+            text_left: MAX_NAME,
             ..Quota::default()
         }
     }
@@ -245,7 +245,7 @@ mod tests {
         (0..MAX_TIMES / A_START).for_each(|_| quota.start().unwrap());
         assert_eq!(quota.time(), Err(Problem::ManyTimes(MAX_TIMES)));
         let mut quota = Quota::for_name();
-        let long = "x".repeat(LONGEST_NAME - A_TEXT);
+        let long = "x".repeat(MAX_NAME - A_TEXT);
         quota.text(&long).unwrap();
         assert_eq!(quota.text(""), Err(Problem::MuchText));
     }

@@ -20,7 +20,7 @@ use crate::nest::OPEN;
 use crate::slots::{fields, further, owned, text, u16_at, u32_at, u64_at, usage};
 
 /// The longest possible recording of a program: a year.
-const LONGEST: u64 = 365 * 24 * 3600 * 1_000_000_000;
+const MAX_DURATION_NS: u64 = 365 * 24 * 3600 * 1_000_000_000;
 
 /// The samples that the launcher recorded; in the file of a process, the CPU times that
 /// threads, by index, have read themselves.
@@ -96,7 +96,7 @@ impl Decoder {
             files: HashSet::new(),
             exec,
             earliest: exec.min(began),
-            latest: began.saturating_add(LONGEST),
+            latest: began.saturating_add(MAX_DURATION_NS),
         }
     }
 

@@ -15,7 +15,7 @@ use crate::error::{ReadError, check_schema};
 use crate::start::{Unusable, open};
 
 /// A longer file is not one that preheat wrote.
-const LONGEST: u64 = 64 << 20;
+const MAX_BYTES: u64 = 64 << 20;
 
 /// The reason that a document cannot be used. Displayed after its name.
 #[derive(Debug, thiserror::Error)]
@@ -41,7 +41,7 @@ pub(crate) fn content(path: &Path) -> Result<Vec<u8>, DocumentError> {
         Unusable::Error(error) => DocumentError::NotOpened(error),
     })?;
     let mut bytes = Vec::new();
-    file.take(LONGEST).read_to_end(&mut bytes)?;
+    file.take(MAX_BYTES).read_to_end(&mut bytes)?;
     Ok(bytes)
 }
 
@@ -110,7 +110,7 @@ fn parse_stacks(bytes: &[u8], exec: u64) -> Result<Stacks, DocumentError> {
 const NAME: &str = "recording.json";
 
 /// The largest accepted manifest; each start takes a few hundred bytes.
-const LONGEST_MANIFEST: u64 = 64 << 20;
+const MAX_MANIFEST: u64 = 64 << 20;
 
 /// Reads the manifest. Also returns the directory of the recording.
 pub(crate) fn read_manifest(path: &Path) -> Result<(PathBuf, Manifest), ReadError> {
@@ -154,7 +154,7 @@ fn bytes(directory: &Path, file: &Path) -> Result<Vec<u8>, ReadError> {
     if !found.is_file() {
         return Err(bad("it is not a plain file"));
     }
-    if found.len() > LONGEST_MANIFEST {
+    if found.len() > MAX_MANIFEST {
         return Err(bad("it is far too large for a manifest"));
     }
     fs::read(file).map_err(at)

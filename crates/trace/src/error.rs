@@ -164,7 +164,7 @@ pub(crate) fn check_schema(schema: &str, path: PathBuf) -> Result<(), ReadError>
 // damaged everywhere.
 
 /// The maximum number of sentences per file.
-const MOST: usize = 6;
+const MAX_SENTENCES: usize = 6;
 
 /// The damage found in a file.
 #[derive(Debug, Default)]
@@ -176,7 +176,7 @@ pub(crate) struct Problems {
 impl Problems {
     /// Adds a sentence, which is built only if it is shown.
     pub(crate) fn add(&mut self, sentence: impl FnOnce() -> String) {
-        if self.sentences.len() < MOST {
+        if self.sentences.len() < MAX_SENTENCES {
             self.sentences.push(sentence());
         } else {
             self.more += 1;
@@ -218,11 +218,11 @@ mod tests {
     #[test]
     fn omitted_sentences_are_counted() {
         let mut problems = Problems::default();
-        for number in 0..MOST + 3 {
+        for number in 0..MAX_SENTENCES + 3 {
             problems.add(|| number.to_string());
         }
         let sentences = problems.into_sentences();
-        assert_eq!(sentences.len(), MOST + 1);
-        assert_eq!(sentences[MOST], "3 more parts cannot be read");
+        assert_eq!(sentences.len(), MAX_SENTENCES + 1);
+        assert_eq!(sentences[MAX_SENTENCES], "3 more parts cannot be read");
     }
 }

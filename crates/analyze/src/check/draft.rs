@@ -7,12 +7,12 @@ use preheat_model::Quantity;
 
 use super::{Draft, DraftLine, Limited, Measured, Unit, value};
 use crate::run::{Cause, RunReport, Temperature, warmest};
-use crate::stats::FEWEST;
+use crate::stats::MIN_STARTS;
 
 /// The default headroom above the measured values.
 pub const DEFAULT_HEADROOM: f64 = 0.25;
 /// Causes below this share of the time to first get no limit.
-const LARGE: f64 = 0.1;
+const MIN_SHARE: f64 = 0.1;
 /// The maximum number of causes with a limit.
 const CAUSES: usize = 3;
 /// The number of starts to require: the default of `preheat run`.
@@ -66,7 +66,7 @@ pub fn draft(report: &RunReport, headroom: f64) -> Result<Draft, DraftError> {
     Ok(Draft {
         headroom,
         // Only required if there is an interval; the first start does not count.
-        starts: (made > FEWEST).then_some(made.min(STARTS)),
+        starts: (made > MIN_STARTS).then_some(made.min(STARTS)),
         exit_code: (code != 0).then_some(code),
         lines,
         uncertain,
@@ -75,12 +75,12 @@ pub fn draft(report: &RunReport, headroom: f64) -> Result<Draft, DraftError> {
 
 /// An interval that reaches beyond this many times the estimate says nothing about a limit:
 /// the next run would fail or pass by chance.
-const WIDEST: f64 = 5.0;
+const MAX_INTERVAL_RATIO: f64 = 5.0;
 
 /// Returns true if the interval of a quantity is too wide for a limit.
 fn is_uncertain(measured: &Measured) -> bool {
     let high = measured.value.high;
-    high.is_some_and(|high| high > WIDEST * measured.value.estimate)
+    high.is_some_and(|high| high > MAX_INTERVAL_RATIO * measured.value.estimate)
 }
 
 /// The causes that deserve a limit, largest first. Steady work is covered by the limit on
@@ -94,7 +94,7 @@ fn large_causes(sample: &Sample) -> Vec<Limited> {
         .filter(|cause| ![Cause::SteadyWork, Cause::Unexplained].contains(cause))
         .map(Limited::Cause)
         .filter_map(|of| Some((sample.measure(of).ok()?.value.estimate, of)))
-        .filter(|(seconds, _)| *seconds >= LARGE * time.value.estimate)
+        .filter(|(seconds, _)| *seconds >= MIN_SHARE * time.value.estimate)
         .collect();
     causes.sort_by(|a, b| b.0.total_cmp(&a.0));
     causes.into_iter().take(CAUSES).map(|(_, of)| of).collect()

@@ -4,7 +4,7 @@ use preheat_model::Quantity;
 
 use super::{Limited, Part, Unit};
 use crate::run::{CauseSeconds, RunReport, Temperature};
-use crate::stats::{FEWEST, Interval};
+use crate::stats::{Interval, MIN_STARTS};
 
 /// The reason why a quantity is unknown.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
@@ -93,7 +93,7 @@ pub(super) fn above(unit: Unit, most: f64, value: &Interval, starts: usize) -> S
                 1 => "one start counts".to_owned(),
                 _ => format!("{starts} starts count"),
             },
-            FEWEST + 1
+            MIN_STARTS + 1
         ),
     }
 }

@@ -28,7 +28,7 @@ pub(super) fn budget(text: &str) -> Result<Budget, Misplaced> {
 }
 
 /// The keys besides those of quantities.
-const OTHERS: [&str; 4] = ["starts", "exit_code", "cause", "temperature"];
+const OTHER_KEYS: [&str; 4] = ["starts", "exit_code", "cause", "temperature"];
 
 struct Reader<'a> {
     text: &'a str,
@@ -181,8 +181,8 @@ fn kind(value: &DeValue) -> &'static str {
 
 fn unknown(name: &str, at: Option<Temperature>) -> String {
     let others = match at {
-        None => &OTHERS[..],
-        Some(_) => &OTHERS[2..3],
+        None => &OTHER_KEYS[..],
+        Some(_) => &OTHER_KEYS[2..3],
     };
     let keys: Vec<&str> = Quantity::ALL
         .map(Quantity::key)

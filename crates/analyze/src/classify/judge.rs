@@ -5,7 +5,7 @@ use crate::stats::{self, Class, MUCH_SLOWER, SeriesSummary};
 use crate::units::duration;
 
 /// The usual duration of an iteration in seconds.
-const USUAL: std::ops::RangeInclusive<f64> = 1e-9..=86_400.0;
+const PLAUSIBLE_SECONDS: std::ops::RangeInclusive<f64> = 1e-9..=86_400.0;
 
 /// Judges one benchmark of this file, on up to `threads` threads. Returns `None` without
 /// starts, or if a start has no iterations or a time that is not finite and above zero.
@@ -71,7 +71,7 @@ fn notes(times: &Times, format: Format, found: &SeriesSummary, settled: usize) -
             "{others} no steady state and {are} left out of first, steady, ratio and excess"
         ));
     }
-    if times.measures == Measures::Iterations && settled > 0 && settled < stats::FEWEST {
+    if times.measures == Measures::Iterations && settled > 0 && settled < stats::MIN_STARTS {
         notes.push(format!(
             "intervals need at least three starts that settle, but there {}",
             if settled == 1 {
@@ -92,7 +92,7 @@ fn notes(times: &Times, format: Format, found: &SeriesSummary, settled: usize) -
         ));
     }
     let typical = found.steady.unwrap_or(found.first);
-    if !format.has_unit() && !USUAL.contains(&typical) {
+    if !format.has_unit() && !PLAUSIBLE_SECONDS.contains(&typical) {
         notes.push(format!(
             "an iteration of {} is unusual: if the file is not in seconds, set its unit with --unit",
             duration(typical)
@@ -110,7 +110,7 @@ fn notes(times: &Times, format: Format, found: &SeriesSummary, settled: usize) -
 // largest one for up to nineteen starts; beyond that, one in twenty may be later.
 
 /// The fraction of settling starts to cover.
-const COVERED: f64 = 0.95;
+const COVERAGE: f64 = 0.95;
 
 /// The number for the starts of a benchmark of this class; `None` without a steady state.
 pub(super) fn discard(class: Class, starts: &[Start]) -> Option<usize> {
@@ -119,7 +119,7 @@ pub(super) fn discard(class: Class, starts: &[Start]) -> Option<usize> {
     }
     let mut warmups: Vec<usize> = starts.iter().filter_map(|s| s.steady_start).collect();
     warmups.sort_unstable();
-    let covering = (COVERED * warmups.len() as f64).ceil() as usize;
+    let covering = (COVERAGE * warmups.len() as f64).ceil() as usize;
     let covered = *warmups.get(covering.checked_sub(1)?)?;
     // Only all starts together may show that the first iteration is slow.
     Some(match class {

@@ -78,11 +78,11 @@ pub(super) fn headline(story: &Story) -> (Headline, Verdict) {
 /// `. Faster: train.py:17–23 (−76 %)`; empty if nothing is.
 fn faster_too(faster: &[&QuantityChange]) -> String {
     /// The number of quantities to name.
-    const NAMED: usize = 2;
-    let mut names: Vec<String> = (faster.iter().take(NAMED))
+    const MAX_NAMES: usize = 2;
+    let mut names: Vec<String> = (faster.iter().take(MAX_NAMES))
         .map(|quantity| format!("{}{}", quantity.name, part(quantity)))
         .collect();
-    match faster.len().saturating_sub(NAMED) {
+    match faster.len().saturating_sub(MAX_NAMES) {
         0 => {}
         more => names.push(format!("{more} more")),
     }

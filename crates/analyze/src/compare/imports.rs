@@ -14,7 +14,7 @@ use super::items::Both;
 use crate::run::Module;
 
 /// A module with at least this share of its importer's time is named instead of it.
-const DOMINANT: f64 = 0.9;
+const DOMINANT_SHARE: f64 = 0.9;
 
 /// The changes by name: new and gone modules, and packages that both sides have.
 pub(super) fn both(base: &[Module], new: &[Module]) -> Vec<Both> {
@@ -110,7 +110,7 @@ fn alone(modules: &[Module], other: &HashMap<&str, f64>) -> BTreeMap<String, (f6
 fn dominant(top: usize, modules: &[Module], within: &[f64], largest: &[Option<usize>]) -> usize {
     let (mut named, mut at) = (top, top);
     while let Some(inner) = largest[at]
-        && within[inner] >= DOMINANT * within[at]
+        && within[inner] >= DOMINANT_SHARE * within[at]
     {
         if package(&modules[inner].name) != package(&modules[named].name) {
             named = inner;

@@ -10,7 +10,7 @@ use super::{Change, ItemChange};
 use crate::run::{Cause, CauseReport, Item, LISTED_IMPORT};
 
 /// The maximum number of items.
-const MOST: usize = 20;
+const MAX_ITEMS: usize = 20;
 /// Differences below this many seconds are omitted: they are clock noise.
 const MIN_DIFFERENCE: f64 = 10e-6;
 
@@ -39,7 +39,7 @@ pub(super) fn changed(base: &RunInput, new: &RunInput, cause: Cause) -> (Vec<Ite
         order.then_with(|| a.name.cmp(&b.name))
     });
     let in_all = changes.len() as u64;
-    changes.truncate(MOST);
+    changes.truncate(MAX_ITEMS);
     (changes, in_all)
 }
 

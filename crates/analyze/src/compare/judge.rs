@@ -16,7 +16,7 @@ use super::notes::{change, count, percent};
 use super::regions::iterating_pairs;
 use super::{CompareKind, Compared, Estimate, Floors, QuantityChange, SIGNIFICANT, Verdict};
 use crate::run::{IterationUnit, IterationsBy, RunReport};
-use crate::stats::FEWEST;
+use crate::stats::MIN_STARTS;
 
 /// A significant change below this fraction is ignored.
 const MIN_CHANGE: f64 = 0.01;
@@ -92,7 +92,7 @@ impl Measured {
             (None, _) => "base has no value".to_owned(),
             (_, None) => "new has no value".to_owned(),
             (Some(base), Some(new)) => format!(
-                "an interval needs {FEWEST} starts per side; {} of base and {} of new count",
+                "an interval needs {MIN_STARTS} starts per side; {} of base and {} of new count",
                 count(base.values.len()),
                 count(new.values.len()),
             ),

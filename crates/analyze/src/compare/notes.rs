@@ -8,7 +8,7 @@ use super::runs::RunInput;
 use super::starts::Counted;
 use super::{CompareReport, Compared, Side, Unit};
 use crate::run::RunReport;
-use crate::stats::FEWEST;
+use crate::stats::MIN_STARTS;
 use crate::units;
 
 /// The notes of a comparison of runs.
@@ -22,12 +22,12 @@ pub(super) fn of_runs(
     notes.extend(iterations(base.report, new.report));
     notes.extend(different(base.report, new.report));
     let [of_base, of_new] = counted.map(|counted| counted.starts.len());
-    if of_base.min(of_new) < FEWEST {
+    if of_base.min(of_new) < MIN_STARTS {
         notes.push(format!(
-            "too few starts: {} of base and {} of new count, and an interval needs {FEWEST} of each; use --starts {} or more (the first does not count)",
+            "too few starts: {} of base and {} of new count, and an interval needs {MIN_STARTS} of each; use --starts {} or more (the first does not count)",
             count(of_base),
             count(of_new),
-            FEWEST + 1,
+            MIN_STARTS + 1,
         ));
     }
     for (side, counted) in [("base", counted[0]), ("new", counted[1])] {

@@ -202,7 +202,7 @@ impl SeriesData {
     /// The starts that count, with the index of their first steady value.
     fn steady_from(&self) -> Vec<(usize, usize)> {
         let begins: Vec<Option<usize>> = self.starts.iter().map(|of| settles_at(&of.1)).collect();
-        let enough = begins.iter().flatten().count() >= stats::FEWEST;
+        let enough = begins.iter().flatten().count() >= stats::MIN_STARTS;
         let starts = self.starts.iter().zip(begins);
         starts
             .filter(|(_, begin)| begin.is_some() || !enough)

@@ -294,7 +294,7 @@ fn causes_of(
             seconds,
             share: if total > 0.0 { seconds / total } else { 0.0 },
             device_bytes: bytes,
-            items: items.iter().take(items::MOST).cloned().collect(),
+            items: items.iter().take(items::MAX_ITEMS).cloned().collect(),
             items_in_all: items.len() as u64,
             functions: Vec::new(),
         });

@@ -8,7 +8,7 @@ use super::trace::StartTrace;
 use crate::units;
 
 /// The number of threads that a note lists.
-const LISTED: usize = 4;
+const MAX_LISTED: usize = 4;
 
 /// All other threads that iterate.
 pub(super) fn list(trace: &StartTrace, found: &Detected) -> Vec<ThreadReport> {
@@ -73,7 +73,7 @@ pub(super) fn note(trace: &StartTrace, found: &Detected) -> Option<String> {
         processes if processes == count + 1 => "processes".to_owned(),
         processes => format!("threads of {processes} processes"),
     };
-    let listed = found.others.iter().take(LISTED).map(|other| {
+    let listed = found.others.iter().take(MAX_LISTED).map(|other| {
         let pid = trace.processes.get(other.process).map_or(0, |p| p.pid);
         let count = match other.count {
             1 => "1 iteration".to_owned(),
@@ -86,7 +86,7 @@ pub(super) fn note(trace: &StartTrace, found: &Detected) -> Option<String> {
         )
     });
     let listed: Vec<String> = listed.collect();
-    let more = match count.saturating_sub(LISTED) {
+    let more = match count.saturating_sub(MAX_LISTED) {
         0 => String::new(),
         more => format!(", and {more} more"),
     };

@@ -3,7 +3,7 @@
 use super::{StartReport, Temperature};
 
 /// Plausible times to the end of a program, in seconds.
-const POSSIBLE: std::ops::Range<f64> = 1e-9..1e9;
+const PLAUSIBLE_SECONDS: std::ops::Range<f64> = 1e-9..1e9;
 
 /// The counted starts of one temperature.
 pub(crate) struct Counted<'a> {
@@ -28,7 +28,7 @@ pub(crate) fn counted(all: &[StartReport], temperature: Temperature) -> Counted<
     let mut found = places(came_to_first);
     let recorded = !found.is_empty();
     if !recorded {
-        found = places(|start| POSSIBLE.contains(&start.wall));
+        found = places(|start| PLAUSIBLE_SECONDS.contains(&start.wall));
     }
     let good = |at: &usize| all[*at].exit_code == 0 || !all[*at].iterations.is_empty();
     if found.iter().any(good) {

@@ -10,9 +10,9 @@ use super::trace::StartTrace;
 use crate::stats::median;
 
 /// The number of iterations to compare on each side of a border.
-const BESIDE: usize = 8;
+const ITERATIONS_PER_SIDE: usize = 8;
 /// The overhead is never more than this share of an iteration.
-const MOST: f64 = 0.25;
+const MAX_OVERHEAD: f64 = 0.25;
 
 /// Marks the iterations that have all their calls recorded.
 pub(super) fn detailed(
@@ -21,8 +21,8 @@ pub(super) fn detailed(
     iterations: &[(u64, u64)],
 ) -> Vec<bool> {
     let process = thread.and_then(|(process, _)| trace.processes.get(process));
-    let is = |iteration: &(u64, u64)| process.is_none_or(|of| of.is_in_detail(*iteration));
-    iterations.iter().map(is).collect()
+    let is_detailed = |iteration: &(u64, u64)| process.is_none_or(|of| of.is_in_detail(*iteration));
+    iterations.iter().map(is_detailed).collect()
 }
 
 /// The overhead of recording an iteration in detail, estimated at the borders between
@@ -33,8 +33,8 @@ pub(super) fn cost(durations: &[f64], detailed: &[bool]) -> f64 {
     let runs: Vec<&[bool]> = detailed.chunk_by(|a, b| a == b).collect();
     for pair in runs.windows(2) {
         let border = from + pair[0].len();
-        let before = &durations[border - pair[0].len().min(BESIDE)..border];
-        let after = &durations[border..border + pair[1].len().min(BESIDE)];
+        let before = &durations[border - pair[0].len().min(ITERATIONS_PER_SIDE)..border];
+        let after = &durations[border..border + pair[1].len().min(ITERATIONS_PER_SIDE)];
         from = border;
         // An iteration with a new call starts without detail, so it cannot be compared.
         if let (Some(before), Some(after), true) = (
@@ -47,7 +47,8 @@ pub(super) fn cost(durations: &[f64], detailed: &[bool]) -> f64 {
             } else {
                 (after, before)
             };
-            differences.push((with - without).clamp(-MOST * without, MOST * without));
+            differences
+                .push((with - without).clamp(-MAX_OVERHEAD * without, MAX_OVERHEAD * without));
         }
     }
     median(&differences).unwrap_or(0.0).max(0.0)
@@ -56,7 +57,7 @@ pub(super) fn cost(durations: &[f64], detailed: &[bool]) -> f64 {
 /// Subtracts that overhead from the durations of detailed iterations.
 pub(super) fn without(cost: f64, mut durations: Vec<f64>, detailed: &[bool]) -> Vec<f64> {
     for (duration, _) in (durations.iter_mut().zip(detailed)).filter(|(_, detailed)| **detailed) {
-        *duration -= cost.min(MOST * *duration);
+        *duration -= cost.min(MAX_OVERHEAD * *duration);
     }
     durations
 }

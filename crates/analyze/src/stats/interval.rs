@@ -15,7 +15,7 @@
 //! the logarithms.
 
 use super::student::{normal_cdf, t_quantile};
-use super::{FEWEST, Interval, Rng, quantile_of_sorted};
+use super::{Interval, MIN_STARTS, Rng, quantile_of_sorted};
 
 /// The number of resamples.
 pub(super) const RESAMPLES: usize = 2000;
@@ -32,7 +32,7 @@ pub fn starts_to_clear(
     most: usize,
 ) -> Option<usize> {
     let (Some(low), Some(high)) = (value.low, value.high) else {
-        return Some(FEWEST);
+        return Some(MIN_STARTS);
     };
     let distance = (value.estimate / threshold).ln().abs();
     let reach = if value.estimate > threshold {
@@ -118,7 +118,7 @@ fn estimate(groups: &[&[Unit]], seed: u64) -> Option<Interval> {
         low: None,
         high: None,
     };
-    if starts >= FEWEST {
+    if starts >= MIN_STARTS {
         let (low, high) = bounds(groups, starts, center, variance.sqrt(), seed);
         result.low = Some(low.exp().min(result.estimate));
         result.high = Some(high.exp().max(result.estimate));

@@ -11,7 +11,7 @@ use super::student::t_quantile;
 use super::{median, quantile};
 
 /// Levels within this fraction of each other are the same.
-const SAME: f64 = 0.05;
+const SAME_WITHIN: f64 = 0.05;
 /// A spread below this fraction of the level is not trusted, however short the list.
 pub(super) const MIN_SPREAD: f64 = 1e-3;
 /// The factor from the median absolute deviation of a Gaussian to its σ.
@@ -19,7 +19,7 @@ const MAD_TO_SIGMA: f64 = 1.4826;
 
 /// Returns true if two levels are the same, on a clock with this tick.
 pub(super) fn same_level(a: f64, b: f64, tick: f64) -> bool {
-    (a - b).abs() <= tick.max(SAME * a.min(b))
+    (a - b).abs() <= tick.max(SAME_WITHIN * a.min(b))
 }
 
 /// The clock's resolution as visible in the values: the smallest step between successive
@@ -63,10 +63,14 @@ impl Scatter {
             // iterations are mistaken for slow. Where regular spikes reach beyond it, a
             // spike at the beginning must also clearly exceed them.
             let high = quantile(&logs, 0.95)?;
-            let by_rank = if high > SAME { high + SAME } else { high };
+            let by_rank = if high > SAME_WITHIN {
+                high + SAME_WITHIN
+            } else {
+                high
+            };
             // Twice as far out as any of a few values is clear without knowing the spread.
             let by_all = logs.iter().copied().fold(0.0, f64::max) + 2f64.ln();
-            let limit = by_spread.min(by_all).max(by_rank).max(SAME.ln_1p());
+            let limit = by_spread.min(by_all).max(by_rank).max(SAME_WITHIN.ln_1p());
             Some(level * (side * limit).exp())
         };
         Some(Scatter {

@@ -12,7 +12,7 @@ use super::interval::paired_ratio_of;
 use super::{Class, Consistency, Interval, geometric_mean, median, steady};
 
 /// A first iteration is slower than steady from this ratio on.
-const SLOWER: f64 = 1.05;
+const SLOWER_FROM: f64 = 1.05;
 
 /// Fewer iterations than this in total are not worth a thread.
 const WORTH_A_THREAD: usize = 2000;
@@ -74,7 +74,7 @@ pub fn summarize_on(starts: &[Vec<f64>], seed: u64, threads: usize) -> Option<Se
     let ratio = paired_ratio_of(&pairs, seed);
     let class = match Class::overall(&classes)? {
         // All starts together may show what is lost in the noise of a single one.
-        Class::Flat if ratio.is_some_and(|ratio| ratio.is_above(SLOWER)) => Class::ColdFirst,
+        Class::Flat if ratio.is_some_and(|ratio| ratio.is_above(SLOWER_FROM)) => Class::ColdFirst,
         class => class,
     };
     Some(SeriesSummary {

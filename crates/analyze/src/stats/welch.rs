@@ -10,7 +10,7 @@
 //! exactly those tails. For heavy-tailed noise, the t test is conservative, which is the
 //! right side to err on.
 
-use super::FEWEST;
+use super::MIN_STARTS;
 use super::mean::{Moments, freedom};
 use super::student::{t_beyond, t_factor};
 
@@ -19,7 +19,7 @@ use super::student::{t_beyond, t_factor};
 pub struct Mean {
     /// The arithmetic mean.
     pub value: f64,
-    /// The bounds of its interval; `None` with fewer than [`FEWEST`] values.
+    /// The bounds of its interval; `None` with fewer than [`MIN_STARTS`] values.
     pub interval: Option<(f64, f64)>,
 }
 
@@ -39,7 +39,7 @@ pub struct Welch {
 /// The mean of finite values; `None` for an empty list.
 pub fn mean(values: &[f64]) -> Option<Mean> {
     let moments = Moments::of(values)?;
-    let interval = (values.len() >= FEWEST).then(|| {
+    let interval = (values.len() >= MIN_STARTS).then(|| {
         let df = moments.count - 1.0;
         let reach = match moments.variance > 0.0 {
             true => t_factor(0.95, df) * moments.squared_error().sqrt(),
@@ -53,14 +53,14 @@ pub fn mean(values: &[f64]) -> Option<Mean> {
     })
 }
 
-/// Compares two samples of finite values; `None` with fewer than [`FEWEST`] on a side.
+/// Compares two samples of finite values; `None` with fewer than [`MIN_STARTS`] on a side.
 ///
 /// If neither side varies at all, their difference is exact: equal samples give p = 1,
 /// others p = 0, and the interval has no width. Quantities with few levels, such as memory
 /// and small counts, are often equal by chance; callers must handle that with
 /// [`by_permutation`].
 pub fn welch(first: &[f64], second: &[f64]) -> Option<Welch> {
-    if first.len().min(second.len()) < FEWEST {
+    if first.len().min(second.len()) < MIN_STARTS {
         return None;
     }
     let (a, b) = (Moments::of(first)?, Moments::of(second)?);
@@ -131,9 +131,9 @@ pub fn holm(p: &[f64]) -> Vec<f64> {
 // the means are nearly equal, this is the interval of the ratio times the mean.
 
 /// The bounds of the 95 % interval of exp(mean of `second`) − exp(mean of `first`), for two
-/// samples of logarithms; `None` with fewer than [`FEWEST`] on a side.
+/// samples of logarithms; `None` with fewer than [`MIN_STARTS`] on a side.
 pub fn geometric_difference(first: &[f64], second: &[f64]) -> Option<(f64, f64)> {
-    if first.len().min(second.len()) < FEWEST {
+    if first.len().min(second.len()) < MIN_STARTS {
         return None;
     }
     let (a, b) = (Moments::of(first)?, Moments::of(second)?);

@@ -22,7 +22,7 @@ const MIN_SAVING: f64 = 0.005;
 const SIGNIFICANCE: f64 = 0.05;
 /// Later iterations count as slower from this factor on, at this significance level; strict
 /// enough that no remedy is lost to a machine that is busy with other work.
-const SLOWER: f64 = 1.05;
+const SLOWER_FROM: f64 = 1.05;
 const SLOWER_SIGNIFICANCE: f64 = 0.01;
 /// Starts with fewer iterations say nothing about later ones: after a fork, the first ones
 /// still copy pages.
@@ -298,7 +298,7 @@ impl<'a> Measured<'a> {
             return false;
         };
         let lost = (to.value.exp() - from.value.exp()) * longest.unwrap_or(0).max(RUN) as f64;
-        to.value - from.value > SLOWER.ln()
+        to.value - from.value > SLOWER_FROM.ln()
             && lost > saved.unwrap_or(0.0)
             && welch(&second, &first).is_some_and(|tested| tested.p < SLOWER_SIGNIFICANCE)
     }

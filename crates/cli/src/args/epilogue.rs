@@ -1,7 +1,7 @@
 //! The text below the flags of a help: paragraphs, and tables of two columns.
 
 /// The narrowest second column of a table; below that, it begins on a separate line.
-const NARROW: usize = 24;
+const MIN_SECOND_COLUMN: usize = 24;
 /// The indent of a second column that begins on a separate line.
 const INDENT: usize = 6;
 
@@ -33,7 +33,7 @@ impl Item {
     }
 
     fn write(&self, width: usize, text: &mut String) {
-        let narrow = !self.first.is_empty() && self.column + NARROW > width;
+        let narrow = !self.first.is_empty() && self.column + MIN_SECOND_COLUMN > width;
         let indent = " ".repeat(if narrow { INDENT } else { self.column });
         let mut line = self.first.clone();
         if !self.rest.is_empty() && line.len() >= indent.len() && !line.is_empty() {

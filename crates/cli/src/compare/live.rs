@@ -14,7 +14,7 @@ use preheat_analyze::run::analyze;
 use preheat_host::interrupt::interrupted;
 use preheat_launch::{DEFAULT_LIMIT, LaunchError, Request, record_in_turn};
 use preheat_model::run::{Manifest, Temperature};
-use preheat_model::stats::FEWEST;
+use preheat_model::stats::MIN_STARTS;
 use preheat_report::{compare_html, run_html};
 
 use super::{Content, Side, code, compare_sides, show};
@@ -94,7 +94,7 @@ fn finish(
     };
     let sides = [side(&directories[0])?, side(&directories[1])?];
     let report = compare_sides(arguments, &sides);
-    let few = report.base.counted_starts.min(report.new.counted_starts) < FEWEST;
+    let few = report.base.counted_starts.min(report.new.counted_starts) < MIN_STARTS;
     if let (Some(code), true) = (ended, few) {
         complain(&format!(
             "too few starts completed to compare them; the recordings are in {}",

@@ -178,12 +178,12 @@ fn machine() -> (Machine, Option<String>) {
 
 /// Runs `work` with a progress bar, until it is done or interrupted.
 fn watched<T>(work: impl FnOnce(&mut kept_caches::Watch<'_>) -> T) -> T {
-    const EVERY: Duration = Duration::from_millis(50);
+    const UPDATE_INTERVAL: Duration = Duration::from_millis(50);
     let bar = Bar::new();
     let begin = Instant::now();
     let mut drawn: Option<Instant> = None;
     let mut watch = |step: &Step<'_>| {
-        if drawn.is_none_or(|at| at.elapsed() >= EVERY) {
+        if drawn.is_none_or(|at| at.elapsed() >= UPDATE_INTERVAL) {
             drawn = Some(Instant::now());
             bar.draw(&Progress {
                 done: step.done,

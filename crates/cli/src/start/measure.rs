@@ -14,7 +14,7 @@ use preheat_analyze::tried::{Variant, try_out};
 use preheat_host::interrupt::interrupted;
 use preheat_launch::{LaunchError, Request};
 use preheat_model::run::{RunReport, Temperature};
-use preheat_model::stats::FEWEST;
+use preheat_model::stats::MIN_STARTS;
 use preheat_model::tried::{NotTried, TriedReport};
 use preheat_report::{run_html, tried_html, tried_json, tried_terminal};
 use preheat_start::measurement::{Configuration, Measurement, PLAIN, configurations, observed};
@@ -36,11 +36,11 @@ pub fn run(arguments: &StartArguments) -> Result<ExitCode> {
     if arguments
         .measuring
         .starts
-        .is_some_and(|starts| starts < FEWEST + 1)
+        .is_some_and(|starts| starts < MIN_STARTS + 1)
     {
         return Err(Usage(format!(
             "--measure needs at least {} starts per configuration: the first is a warm-up",
-            FEWEST + 1
+            MIN_STARTS + 1
         ))
         .into());
     }
@@ -174,8 +174,8 @@ fn nothing_decided() -> ExitCode {
 /// Returns true if standard input is a pipe or a socket, which only the first start could
 /// read.
 fn can_be_read_once() -> bool {
-    let is = fs::metadata("/proc/self/fd/0");
-    is.is_ok_and(|is| is.file_type().is_fifo() || is.file_type().is_socket())
+    let input = fs::metadata("/proc/self/fd/0");
+    input.is_ok_and(|input| input.file_type().is_fifo() || input.file_type().is_socket())
 }
 
 /// Replaces standard input with /dev/null.

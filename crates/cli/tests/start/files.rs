@@ -15,21 +15,21 @@ pub fn files(directory: &Path) -> Files {
     while let Some(next) = pending.pop() {
         for entry in fs::read_dir(&next).expect("it can be read").flatten() {
             let path = entry.path();
-            let is = fs::symlink_metadata(&path).expect("it exists");
+            let metadata = fs::symlink_metadata(&path).expect("it exists");
             if entry.file_name() == "__pycache__" {
                 continue;
             }
-            let text = if is.is_dir() {
+            let text = if metadata.is_dir() {
                 pending.push(path.clone());
                 String::new()
-            } else if is.is_symlink() {
+            } else if metadata.is_symlink() {
                 format!("{:?}", fs::read_link(&path))
-            } else if is.is_file() {
+            } else if metadata.is_file() {
                 String::from_utf8_lossy(&fs::read(&path).expect("it can be read")).into_owned()
             } else {
                 String::new()
             };
-            found.insert(path, (is.permissions().mode(), text));
+            found.insert(path, (metadata.permissions().mode(), text));
         }
     }
     found

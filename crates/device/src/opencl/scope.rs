@@ -16,7 +16,7 @@ use crate::pool::Pool;
 
 /// Requests of at least this size are checked against the machine's available memory:
 /// reading that is negligible compared with filling so many bytes.
-const LARGE: usize = 256 << 20;
+const CHECK_MEMORY_FROM: usize = 256 << 20;
 
 /// A context. Everything created in it keeps it alive, so it is released last.
 pub(super) struct Scope {
@@ -178,7 +178,7 @@ impl Scope {
             let detail = format!("{left} of the device's {memory} bytes are left");
             return Err(out_of_memory(bytes, detail));
         }
-        if self.target.is_cpu && bytes >= LARGE {
+        if self.target.is_cpu && bytes >= CHECK_MEMORY_FROM {
             let left = preheat_host::memory::available();
             if let Some(left) = left.filter(|&left| bytes as u64 > left) {
                 let detail = format!("{left} bytes of main memory are available");

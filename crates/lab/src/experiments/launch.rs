@@ -8,9 +8,9 @@ use preheat_model::lab::names;
 use super::{Bench, Result, timed};
 
 /// Elements of the short launch: real work, but short.
-const SHORT: usize = 1 << 10;
+const SHORT_ELEMENTS: usize = 1 << 10;
 /// Elements of the long launch.
-const LONG: usize = 1 << 16;
+const LONG_ELEMENTS: usize = 1 << 16;
 /// A long launch takes at least this many seconds, far longer than queueing it.
 const LONG_ENOUGH: f64 = 2e-3;
 
@@ -27,8 +27,8 @@ pub(super) fn run(bench: &mut Bench<'_>) -> Result {
         bench.recorder.stage(stage.name.as_str(), stage.seconds)?;
     }
     let saxpy = module.kernel(KernelName::Saxpy)?;
-    let y = context.allocate(SHORT * 4)?;
-    let x = context.allocate(SHORT * 4)?;
+    let y = context.allocate(SHORT_ELEMENTS * 4)?;
+    let x = context.allocate(SHORT_ELEMENTS * 4)?;
     context.synchronize()?;
     let mut times = Vec::new();
     for _ in 0..bench.pick(200, 60) {
@@ -37,9 +37,9 @@ pub(super) fn run(bench: &mut Bench<'_>) -> Result {
                 Argument::Buffer(y.as_ref()),
                 Argument::Buffer(x.as_ref()),
                 Argument::F32(2.0),
-                Argument::I32(SHORT as i32),
+                Argument::I32(SHORT_ELEMENTS as i32),
             ];
-            context.launch(saxpy.as_ref(), SHORT, &arguments)?;
+            context.launch(saxpy.as_ref(), SHORT_ELEMENTS, &arguments)?;
             context.synchronize()
         })?;
         times.push(seconds);
@@ -58,14 +58,14 @@ pub(super) fn run(bench: &mut Bench<'_>) -> Result {
 /// Launches that last much longer than queueing them, timed until completion and, as is
 /// often done, only until the launch call returns.
 fn long_launches(bench: &mut Bench<'_>, context: &dyn Context, busy: &dyn Kernel) -> Result {
-    let y = context.allocate(LONG * 4)?;
+    let y = context.allocate(LONG_ELEMENTS * 4)?;
     let launch = |y: &dyn Buffer, rounds: i32| {
         let arguments = [
             Argument::Buffer(y),
             Argument::I32(rounds),
-            Argument::I32(LONG as i32),
+            Argument::I32(LONG_ELEMENTS as i32),
         ];
-        context.launch(busy, LONG, &arguments)
+        context.launch(busy, LONG_ELEMENTS, &arguments)
     };
     let whole = |rounds| {
         timed(|| {

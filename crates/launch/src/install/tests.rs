@@ -75,8 +75,8 @@ fn modified_or_truncated_files_are_replaced() {
     fs::remove_file(&installed.shim).expect("gone");
     symlink(&elsewhere, &installed.shim).expect("a link");
     is_whole(&scratch.install());
-    let is = fs::symlink_metadata(&installed.shim).expect("it exists");
-    assert!(is.is_file());
+    let metadata = fs::symlink_metadata(&installed.shim).expect("it exists");
+    assert!(metadata.is_file());
 }
 
 #[test]

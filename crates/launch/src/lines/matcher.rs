@@ -4,7 +4,7 @@ use preheat_model::run::LineRule;
 use regex_lite::Regex;
 
 /// The maximum length that is kept of a line.
-const LONGEST: usize = 64 << 10;
+const MAX_LINE_BYTES: usize = 64 << 10;
 
 /// A line that matches.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -38,7 +38,7 @@ impl Matcher {
                 Some((b'\n' | b'\r', text)) => (text, true),
                 _ => (part, false),
             };
-            let room = LONGEST.saturating_sub(self.line.len());
+            let room = MAX_LINE_BYTES.saturating_sub(self.line.len());
             self.line.extend_from_slice(&text[..text.len().min(room)]);
             if complete {
                 matched.extend(self.end());
@@ -119,7 +119,7 @@ mod tests {
         for _ in 0..100 {
             assert_eq!(matcher.feed(&[b'x'; 10_000]), []);
         }
-        assert_eq!(matcher.line.len(), LONGEST);
+        assert_eq!(matcher.line.len(), MAX_LINE_BYTES);
         assert_eq!(matcher.feed(b"\n"), [Matched::End]);
     }
 

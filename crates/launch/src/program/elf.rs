@@ -39,7 +39,7 @@ compile_error!("preheat supports x86-64, and aarch64 without tests; see docs/ins
 const PT_INTERP: u32 = 3;
 const PROGRAM_HEADER: usize = 56;
 /// The maximum length of the path of a loader.
-const LONGEST: usize = 4096;
+const MAX_LOADER_PATH: usize = 4096;
 
 /// Reads the file; `None` if it is not an ELF file or not readable.
 pub(super) fn read(file: &File, head: &[u8]) -> Option<Elf> {
@@ -65,7 +65,7 @@ pub(super) fn read(file: &File, head: &[u8]) -> Option<Elf> {
         if u32::from_le_bytes(entry.get(..4)?.try_into().ok()?) == PT_INTERP {
             let at = u64::from_le_bytes(entry.get(8..16)?.try_into().ok()?);
             let bytes = u64::from_le_bytes(entry.get(32..40)?.try_into().ok()?);
-            let mut path = vec![0; usize::try_from(bytes).ok()?.min(LONGEST)];
+            let mut path = vec![0; usize::try_from(bytes).ok()?.min(MAX_LOADER_PATH)];
             file.read_exact_at(&mut path, at).ok()?;
             loader = match path.windows(4).any(|part| part == b"musl") {
                 true => Loader::Musl,
@@ -102,9 +102,9 @@ const DT_STRTAB: u64 = 5;
 /// An entry of the dynamic section: a tag and its value.
 const DYNAMIC_ENTRY: usize = 16;
 /// The maximum size of a dynamic section.
-const MOST: u64 = 1 << 16;
+const MAX_DYNAMIC_BYTES: u64 = 1 << 16;
 /// The maximum length of a name.
-const LONGEST_NAME: u64 = 256;
+const MAX_NAME: u64 = 256;
 
 /// The position in the file and in memory, from a program header.
 struct Segment {
@@ -141,7 +141,7 @@ fn segment(header: &[u8]) -> Option<Segment> {
 /// The tags and values of the dynamic section.
 fn dynamic(file: &File, segments: &[Segment]) -> Option<Vec<(u64, u64)>> {
     let section = segments.iter().find(|segment| segment.kind == PT_DYNAMIC)?;
-    let mut bytes = vec![0; usize::try_from(section.bytes.min(MOST)).ok()?];
+    let mut bytes = vec![0; usize::try_from(section.bytes.min(MAX_DYNAMIC_BYTES)).ok()?];
     file.read_exact_at(&mut bytes, section.offset).ok()?;
     let entries = bytes
         .chunks_exact(DYNAMIC_ENTRY)
@@ -161,7 +161,7 @@ fn in_file(segments: &[Segment], address: u64) -> Option<u64> {
 }
 
 fn name(file: &File, at: u64) -> Option<Vec<u8>> {
-    let mut bytes = vec![0; LONGEST_NAME as usize];
+    let mut bytes = vec![0; MAX_NAME as usize];
     let length = file.read_at(&mut bytes, at).ok()?;
     let end = bytes[..length].iter().position(|&byte| byte == 0)?;
     bytes.truncate(end);

@@ -18,9 +18,9 @@ use crate::samples::proc;
 use preheat_host::clock;
 
 const CHUNK_HEADER: u64 = size_of::<ChunkHeader>() as u64;
-const SMALLEST_CHUNK: u64 = 4 << 10;
+const MIN_CHUNK: u64 = 4 << 10;
 const FIRST_CHUNK: u64 = 64 << 10;
-const LARGEST_CHUNK: u64 = 4 << 20;
+const MAX_CHUNK: u64 = 4 << 20;
 
 /// Writes records to a process file.
 pub(crate) struct Writer {
@@ -115,8 +115,8 @@ impl Writer {
             self.limit / 8 * 7
         };
         let fits = taken + slots <= capacity;
-        let room = limit.saturating_sub(self.allocated) / SMALLEST_CHUNK * SMALLEST_CHUNK;
-        if self.allocated > limit || !fits && room < SMALLEST_CHUNK {
+        let room = limit.saturating_sub(self.allocated) / MIN_CHUNK * MIN_CHUNK;
+        if self.allocated > limit || !fits && room < MIN_CHUNK {
             self.state = State::Full;
             self.dropped += 1;
             if self.full_at == 0 {
@@ -185,7 +185,7 @@ impl Writer {
     fn next_chunk(&mut self, room: u64) -> io::Result<()> {
         let bytes = match self.bytes {
             0 => FIRST_CHUNK,
-            before => (before * 2).min(LARGEST_CHUNK).min(room),
+            before => (before * 2).min(MAX_CHUNK).min(room),
         };
         let mut header = Vec::with_capacity(size_of::<ChunkHeader>());
         header.extend(CHUNK_MAGIC.to_le_bytes());

@@ -18,13 +18,13 @@ use preheat_model::run::{MAPPED_SCHEMA, Mapped, MappedBytes, MappedName, MappedS
 
 /// CPU time that may be used at once, and beyond it the part of the time that has passed.
 const CREDIT: u64 = 40_000_000;
-const PART: u64 = 200;
+const TIME_DIVISOR: u64 = 200;
 /// The CPU time for a KiB of resident memory until it is measured, in nanoseconds.
 const PER_KIB: u64 = 60;
 /// Memory is stable after so many nanoseconds without a change of one part in a hundred.
 const STABLE: u64 = 30_000_000;
 /// More samples are not kept.
-const MOST: usize = 1000;
+const MAX_SAMPLES: usize = 1000;
 
 /// The schedule by which the mappings of a process are sampled.
 #[derive(Clone, Copy, Debug, Default)]
@@ -84,7 +84,7 @@ impl Mapper {
             return;
         }
         let expected = self.per_kib.load(Ordering::Relaxed) * (resident >> 10);
-        let allowed = CREDIT + now.saturating_sub(self.began) / PART;
+        let allowed = CREDIT + now.saturating_sub(self.began) / TIME_DIVISOR;
         let used = self.used.load(Ordering::Relaxed);
         if used.saturating_add(expected) > allowed {
             return;
@@ -159,7 +159,7 @@ impl Table {
 
     /// Samples a process and returns its resident size.
     fn sample(&mut self, pid: u32) -> u64 {
-        if self.mapped.samples.len() >= MOST {
+        if self.mapped.samples.len() >= MAX_SAMPLES {
             return 0;
         }
         let text = match fs::read_to_string(format!("/proc/{pid}/smaps")) {

@@ -19,7 +19,7 @@ const THREADS: usize = 64;
 /// The maximum number of processes sampled.
 const PROCESSES: usize = 64;
 /// The maximum number of open files: the limit of a process is often 1024.
-const KEPT: usize = 400;
+const MAX_OPEN_FILES: usize = 400;
 
 /// The command's process and its descendants, and other processes that record into the same
 /// directory: they existed before and do work for the command.
@@ -222,7 +222,7 @@ impl Tree {
                     let path = format!("/proc/{pid}/task/{tid}/{file}");
                     kept += 1;
                     Thread {
-                        source: Source::new(path, kept < KEPT),
+                        source: Source::new(path, kept < MAX_OPEN_FILES),
                         name: String::new(),
                         discovered: 0,
                         last: Last::NEW,
@@ -246,7 +246,7 @@ impl Tree {
         if self.processes.contains_key(&pid) {
             return;
         }
-        let keep = self.kept() + 3 < KEPT;
+        let keep = self.kept() + 3 < MAX_OPEN_FILES;
         let file = |name| Source::new(format!("/proc/{pid}/{name}"), keep);
         let process = Process {
             statm: file("statm"),

@@ -11,10 +11,10 @@ use preheat_host::clock;
 
 /// Two equal signals from one sender within this time, in nanoseconds, count as one:
 /// `timeout` sends the first to us and the second to the group.
-const AT_ONCE: u64 = 10_000_000;
+const SAME_SIGNAL_WITHIN_NS: u64 = 10_000_000;
 
 /// The maximum number of generations between a process and the command.
-const DEEPEST: usize = 64;
+const MAX_GENERATIONS: usize = 64;
 
 /// Returns whether the command, or a process that it started, sent this to the group that
 /// it shares with us, so that the command has received it.
@@ -57,7 +57,7 @@ impl Last {
     /// Returns whether this one repeats the last. A third one counts as new.
     fn repeats(&self, signal: libc::c_int, sender: libc::pid_t, now: u64) -> bool {
         let what = u64::from(sender.unsigned_abs()) << 32 | u64::from(signal.unsigned_abs());
-        let is_near = now.saturating_sub(self.time.load(Ordering::Relaxed)) < AT_ONCE;
+        let is_near = now.saturating_sub(self.time.load(Ordering::Relaxed)) < SAME_SIGNAL_WITHIN_NS;
         let repeats = is_near && self.what.load(Ordering::Relaxed) == what;
         self.what
             .store(if repeats { 0 } else { what }, Ordering::Relaxed);
@@ -67,7 +67,7 @@ impl Last {
 }
 
 fn descends(mut process: libc::pid_t, from: libc::pid_t) -> bool {
-    for _ in 0..DEEPEST {
+    for _ in 0..MAX_GENERATIONS {
         match parent(process) {
             Some(parent) if parent == from => return true,
             Some(parent) if parent > 1 => process = parent,
@@ -150,6 +150,6 @@ mod tests {
         assert!(!last.repeats(int, 7, 3), "a third");
         assert!(!last.repeats(term, 7, 4), "another signal");
         assert!(!last.repeats(term, 8, 5), "another sender");
-        assert!(!last.repeats(term, 8, 5 + AT_ONCE), "later");
+        assert!(!last.repeats(term, 8, 5 + SAME_SIGNAL_WITHIN_NS), "later");
     }
 }

@@ -165,7 +165,7 @@ fn described(head: &[u8]) -> Option<Offsets> {
     let at = |place: usize| {
         usize::try_from(u64_at(head, place))
             .ok()
-            .filter(|at| *at < MOST)
+            .filter(|at| *at < MAX_OFFSET)
     };
     let ascii = at(string)?;
     Some(Offsets {
@@ -198,7 +198,7 @@ fn described(head: &[u8]) -> Option<Offsets> {
 }
 
 /// No offset is as large as this.
-const MOST: usize = 1 << 20;
+const MAX_OFFSET: usize = 1 << 20;
 
 #[cfg(test)]
 mod tests {

@@ -24,9 +24,9 @@ const THREAD_BYTES: usize = 256;
 const FRAME_BYTES: usize = 112;
 const CODE_BYTES: usize = 144;
 /// A longer name is not one.
-const LONGEST: u64 = 4096;
+const MAX_NAME_BYTES: u64 = 4096;
 /// A longer table is of generated code, whose lines nobody knows.
-const LONGEST_LINES: u64 = 1 << 20;
+const MAX_LINES: u64 = 1 << 20;
 /// The owner of frames that are the interpreter's, from here on.
 const INTERPRETER: u8 = 3;
 
@@ -232,7 +232,7 @@ impl Python {
         let [_, file, name, table, first_line] = identity;
         let size = self.memory.u64(table.checked_add(16)?)?;
         let mut lines = Vec::new();
-        if size <= LONGEST_LINES {
+        if size <= MAX_LINES {
             lines.resize(usize::try_from(size).ok()?, 0);
             self.memory.read(table.checked_add(32)?, &mut lines)?;
         }
@@ -252,7 +252,7 @@ impl Python {
         let length = u64_at(&head, 16);
         let state = head[32];
         let (width, compact, ascii) = ((state >> 2) & 7, state & 32 != 0, state & 64 != 0);
-        if length == 0 || length > LONGEST || !compact || !matches!(width, 1 | 2 | 4) {
+        if length == 0 || length > MAX_NAME_BYTES || !compact || !matches!(width, 1 | 2 | 4) {
             return None;
         }
         let at = match ascii {

@@ -10,7 +10,7 @@ use preheat_model::run::StackFrame;
 
 /// Lines are only looked up in smaller files: the debug information of a large library
 /// takes longer to read than the program took to start.
-const LARGEST_WITH_LINES: u64 = 64 << 20;
+const MAX_BYTES_WITH_LINES: u64 = 64 << 20;
 
 /// The symbols and lines of a file with machine code.
 pub(super) struct Symbols {
@@ -28,7 +28,7 @@ impl Symbols {
         Symbols {
             library: path.to_owned(),
             loader,
-            lines: plain.is_some_and(|file| file.len() <= LARGEST_WITH_LINES),
+            lines: plain.is_some_and(|file| file.len() <= MAX_BYTES_WITH_LINES),
             segments: segments(path).unwrap_or_default(),
         }
     }

@@ -26,7 +26,7 @@ const SIZES: [(&str, f64); 9] = [
 ];
 
 /// The maximum length of a limit; parsing takes quadratic time.
-const LONGEST: usize = 64;
+const MAX_LENGTH: usize = 64;
 
 /// The seconds or bytes in a unit of that name.
 pub fn scale(unit: Unit, name: &str) -> Option<f64> {
@@ -91,7 +91,7 @@ impl Problem {
 /// Parses a text to seconds, bytes, or a bare number.
 pub fn parse(unit: Unit, text: &str) -> Result<f64, InvalidValue> {
     let trimmed = text.trim();
-    if trimmed.len() > LONGEST {
+    if trimmed.len() > MAX_LENGTH {
         return Err(Problem::NotANumber.of(text, unit));
     }
     // `2e3 s` has an exponent, `2 EB` a unit: use the longest prefix that is a number.

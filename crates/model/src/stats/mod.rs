@@ -10,7 +10,7 @@ use serde::{Deserialize, Serialize};
 pub use rng::Rng;
 
 /// The minimum number of starts for an interval.
-pub const FEWEST: usize = 3;
+pub const MIN_STARTS: usize = 3;
 
 /// A first iteration that is slower by this factor is not like a typical one, even if some
 /// later iterations are as slow.

@@ -11,7 +11,7 @@ use crate::json::document;
 use crate::units::number;
 
 /// The maximum length of a benchmark name in Bencher.
-const LONGEST: usize = 1024;
+const MAX_NAME_BYTES: usize = 1024;
 
 /// One value with the ends of its interval.
 #[derive(Serialize)]
@@ -42,7 +42,10 @@ pub fn check_bmf(report: &CheckReport) -> String {
         if !found.estimate.is_finite() {
             continue;
         }
-        let name = export_name(report, value).chars().take(LONGEST).collect();
+        let name = export_name(report, value)
+            .chars()
+            .take(MAX_NAME_BYTES)
+            .collect();
         let end = |end: Option<f64>| end.filter(|end| end.is_finite()).map(|end| end * scale);
         let metric = Metric {
             value: found.estimate * scale,

@@ -9,7 +9,7 @@ use crate::terminal::clean;
 use crate::units::ABSENT;
 
 /// The maximum length of the names that explain a value.
-const LONGEST_NAME: usize = 60;
+const MAX_NAME: usize = 60;
 
 /// The overall result as one sentence, without a full stop.
 pub(super) fn headline(report: &CheckReport) -> String {
@@ -89,7 +89,7 @@ pub(super) fn used(line: &Line) -> String {
 /// The largest parts of the value: `Python imports 6.96 s, idle 110 ms`; empty if unknown.
 pub(super) fn parts(line: &Line) -> String {
     let part = |part: &Part| {
-        let name = middle(&clean(&part.name), LONGEST_NAME);
+        let name = middle(&clean(&part.name), MAX_NAME);
         format!("{name} {}", part.unit.write(part.value))
     };
     line.parts.iter().map(part).collect::<Vec<_>>().join(", ")

@@ -12,7 +12,7 @@ use crate::terminal::{Screen, Style, Terminal, clean, joined, width};
 use crate::units::{ABSENT, TOO_WIDE, duration_parts, ratio, span, too_wide};
 
 /// The maximum number of benchmarks to show in detail.
-const FEW: usize = 3;
+const MAX_DETAILED: usize = 3;
 /// The maximum number of notes to show for many benchmarks.
 const MAX_NOTES: usize = 8;
 
@@ -31,7 +31,7 @@ pub fn classify_terminal(report: &ClassifyReport, terminal: &Terminal) -> String
     let mut screen = Screen::new(terminal);
     let headline = format!("{}.", words::headline(report));
     screen.paragraph(&[], 0, Style::Bold, &headline);
-    let few = report.benchmarks.len() <= FEW;
+    let few = report.benchmarks.len() <= MAX_DETAILED;
     if few {
         for benchmark in &report.benchmarks {
             show_details(&mut screen, benchmark, report.benchmarks.len() > 1);

@@ -7,7 +7,7 @@ use super::words::{change, margin};
 use crate::units::TIE;
 
 /// The maximum number of quantities to name; a lab result can have many.
-const NAMED: usize = 5;
+const MAX_NAMES: usize = 5;
 
 /// The flag that makes an inconclusive comparison fail.
 pub(super) const FLAG: &str = "--fail-on-inconclusive";
@@ -134,8 +134,12 @@ fn with_change(quantity: &QuantityChange) -> String {
 
 /// The first few quantities, and the number of the others.
 fn some(quantities: &[&QuantityChange], describe: impl Fn(&QuantityChange) -> String) -> String {
-    let mut names: Vec<String> = quantities.iter().take(NAMED).map(|q| describe(q)).collect();
-    match quantities.len().saturating_sub(NAMED) {
+    let mut names: Vec<String> = quantities
+        .iter()
+        .take(MAX_NAMES)
+        .map(|q| describe(q))
+        .collect();
+    match quantities.len().saturating_sub(MAX_NAMES) {
         0 => {}
         more => names.push(format!("{more} more")),
     }

@@ -6,17 +6,17 @@ use crate::terminal::clean;
 use crate::units::{ABSENT, bytes_f64, duration, number, ratio, too_wide};
 
 /// The largest plausible time, size or share; documents can contain any number.
-const MOST: f64 = 1e18;
+const MAX_PLAUSIBLE: f64 = 1e18;
 /// The smallest percentage that is shown without decimals.
-const WHOLE: f64 = 9.95;
+const WHOLE_PERCENT_FROM: f64 = 9.95;
 
 /// Intervals narrower than this are shown with a decimal.
-const NEAR: f64 = 0.02;
+const DECIMAL_BELOW: f64 = 0.02;
 
 /// Formats a value: `7.04 s`, `861 MiB`, `715×`, `12`.
 pub(super) fn value(value: f64, unit: Unit) -> String {
     match unit {
-        _ if value.abs() > MOST => ABSENT.to_owned(),
+        _ if value.abs() > MAX_PLAUSIBLE => ABSENT.to_owned(),
         Unit::Seconds if value < 0.0 => format!("−{}", duration(-value)),
         Unit::Seconds => duration(value),
         Unit::Bytes => bytes_f64(value),
@@ -59,7 +59,7 @@ pub(super) fn signed(difference: f64, unit: Unit) -> String {
 /// Formats a relative change with its sign: `+27 %`, `−0.4 %`, `0 %`.
 pub(super) fn percent(part: f64) -> String {
     match part * 100.0 {
-        p if !p.is_finite() || p.abs() > MOST => ABSENT.to_owned(),
+        p if !p.is_finite() || p.abs() > MAX_PLAUSIBLE => ABSENT.to_owned(),
         p if p.abs() < 0.05 => "0 %".to_owned(),
         p if p > 0.0 => format!("+{} %", digits(p)),
         p => format!("−{} %", digits(-p)),
@@ -77,7 +77,7 @@ pub(super) fn margin(part: f64) -> String {
 fn digits(percent: f64) -> String {
     match percent {
         p if p >= 1e5 => format!("{p:.0e}"),
-        p if p >= WHOLE => format!("{p:.0}"),
+        p if p >= WHOLE_PERCENT_FROM => format!("{p:.0}"),
         p => format!("{p:.1}"),
     }
 }
@@ -98,8 +98,8 @@ fn joined([low, high]: &[String; 2], unit: &str) -> String {
 
 fn percent_ends(of: &Estimate) -> Option<[String; 2]> {
     let (low, high) = ends(of)?;
-    let small = low.abs().max(high.abs()) * 100.0 < WHOLE;
-    let decimals = usize::from(small && high - low < NEAR);
+    let small = low.abs().max(high.abs()) * 100.0 < WHOLE_PERCENT_FROM;
+    let decimals = usize::from(small && high - low < DECIMAL_BELOW);
     let end = |part: f64| {
         let percent = part * 100.0;
         match format!("{:.decimals$}", percent.abs()) {
@@ -133,7 +133,9 @@ fn interval_ends(of: &Estimate, unit: Unit) -> Option<([String; 2], String)> {
 /// Both ends of the interval, if both are plausible numbers.
 pub(super) fn ends(of: &Estimate) -> Option<(f64, f64)> {
     match (of.low, of.high) {
-        (Some(low), Some(high)) if low.abs() <= MOST && high.abs() <= MOST => Some((low, high)),
+        (Some(low), Some(high)) if low.abs() <= MAX_PLAUSIBLE && high.abs() <= MAX_PLAUSIBLE => {
+            Some((low, high))
+        }
         _ => None,
     }
 }

@@ -81,7 +81,7 @@ fn numbers(all: impl Iterator<Item = u8>) -> String {
 }
 
 /// The maximum number of series to list; the others are counted.
-const LISTED: usize = 4;
+const MAX_LISTED: usize = 4;
 
 /// The series and subjects behind the verdict of a claim; empty if nothing was measured or
 /// an older document does not contain them.
@@ -94,7 +94,7 @@ pub(crate) fn basis(claim: &Claim) -> String {
     let subjects: Vec<String> = claim.evidence.iter().map(Evidence::subject).collect();
     format!(
         "Based on {} ({})",
-        listed(&series, LISTED),
+        listed(&series, MAX_LISTED),
         subjects.join(", ")
     )
 }

@@ -149,7 +149,7 @@ pub(crate) fn unknown_begin(report: &RunReport) -> Option<&'static str> {
 /// models after the first.
 pub(crate) fn in_order(report: &RunReport) -> Option<String> {
     /// The maximum number of regions to name.
-    const NAMED: usize = 3;
+    const MAX_NAMES: usize = 3;
     let models = report.unit == Some(IterationUnit::Models);
     let once = |region: &&RegionReport| (models || region.clock.is_some()) && region.count == 1;
     let regions: Vec<&RegionReport> = report.regions.iter().filter(once).collect();
@@ -167,11 +167,11 @@ pub(crate) fn in_order(report: &RunReport) -> Option<String> {
     if !alone || others.is_empty() || regions.len() < report.regions.len() {
         return None;
     }
-    let mut words: Vec<String> = (others.iter().take(NAMED))
+    let mut words: Vec<String> = (others.iter().take(MAX_NAMES))
         .map(|region| format!("{} ({})", duration(region.first.estimate), region.name))
         .collect();
-    if others.len() > NAMED {
-        words.push(format!("{} more", others.len() - NAMED));
+    if others.len() > MAX_NAMES {
+        words.push(format!("{} more", others.len() - MAX_NAMES));
     }
     Some(format!("{}, then {}", first.name, words.join(", ")))
 }
@@ -249,12 +249,12 @@ fn behaviour(report: &RunReport) -> String {
 
 /// The largest causes of a region as a list; the rest are counted.
 pub(crate) fn causes_listed(causes: &[CauseSeconds]) -> String {
-    const NAMED: usize = 4;
+    const MAX_NAMES: usize = 4;
     let mut parts = causes.to_vec();
     parts.sort_by(|a, b| b.seconds.total_cmp(&a.seconds));
     let part = |part: &CauseSeconds| format!("{} {}", part.cause.as_str(), duration(part.seconds));
-    let mut words: Vec<String> = parts.iter().take(NAMED).map(part).collect();
-    match &parts[NAMED.min(parts.len())..] {
+    let mut words: Vec<String> = parts.iter().take(MAX_NAMES).map(part).collect();
+    match &parts[MAX_NAMES.min(parts.len())..] {
         [] => {}
         [one] => words.push(part(one)),
         rest => {

@@ -7,7 +7,7 @@ use super::text::{clean, fit, width, wrap};
 use super::{RESET, Style, Terminal, ascii};
 
 /// The maximum width of prose; wider lines are hard to read.
-const WIDEST_PROSE: usize = 120;
+const MAX_PROSE_WIDTH: usize = 120;
 
 /// One line: pieces of text with their styles.
 pub(crate) type Line = Vec<(Style, String)>;
@@ -46,7 +46,7 @@ impl Screen {
 
     /// Adds `text` after a lead, wrapped; later lines are indented by `indent`.
     pub fn paragraph(&mut self, lead: &[(Style, &str)], indent: usize, style: Style, text: &str) {
-        let room = self.terminal.width.min(WIDEST_PROSE);
+        let room = self.terminal.width.min(MAX_PROSE_WIDTH);
         let lead_width: usize = lead.iter().map(|(_, text)| width(text)).sum();
         if clean(text).is_empty() && lead_width == 0 {
             return;

@@ -8,13 +8,13 @@ use std::ffi::{CStr, c_char, c_int};
 use std::sync::atomic::{AtomicI32, Ordering};
 
 /// The maximum length of a path.
-const LONGEST: usize = 4096;
+const MAX_PATH: usize = 4096;
 
 /// A device and the driver's library.
 pub(super) struct Plan {
     device: AtomicI32,
     /// Written once, before the device.
-    driver: UnsafeCell<[u8; LONGEST]>,
+    driver: UnsafeCell<[u8; MAX_PATH]>,
 }
 
 // SAFETY: the path is not written after the device was published.
@@ -24,7 +24,7 @@ const NO_DEVICE: i32 = -1;
 
 pub(super) static PLAN: Plan = Plan {
     device: AtomicI32::new(NO_DEVICE),
-    driver: UnsafeCell::new([0; LONGEST]),
+    driver: UnsafeCell::new([0; MAX_PATH]),
 };
 
 impl Plan {
@@ -34,7 +34,7 @@ impl Plan {
             return false;
         };
         let is_free = self.device.load(Ordering::Acquire) == NO_DEVICE;
-        if !is_free || driver.first() != Some(&b'/') || driver.len() >= LONGEST {
+        if !is_free || driver.first() != Some(&b'/') || driver.len() >= MAX_PATH {
             return false;
         }
         // SAFETY: nothing reads it before the device is published below. This is called
@@ -112,7 +112,7 @@ pub(crate) unsafe fn take(environment: *mut *mut c_char) {
 }
 
 fn is_this_program(path: &[u8]) -> bool {
-    let mut room = [0u8; LONGEST];
+    let mut room = [0u8; MAX_PATH];
     // SAFETY: the kernel writes at most the length of the buffer.
     let length = unsafe {
         libc::syscall(

@@ -83,13 +83,13 @@ impl Words {
 
 /// A C string, up to the maximum length; empty for null.
 pub(crate) fn text<'a>(pointer: *const u8) -> &'a [u8] {
-    const LONGEST: usize = 4000;
+    const MAX_LENGTH: usize = 4000;
     if pointer.is_null() {
         return &[];
     }
     // SAFETY: a function with a text argument reads it up to its NUL, as this does.
     unsafe {
-        let length = libc::strnlen(pointer.cast(), LONGEST);
+        let length = libc::strnlen(pointer.cast(), MAX_LENGTH);
         std::slice::from_raw_parts(pointer, length)
     }
 }

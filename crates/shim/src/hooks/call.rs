@@ -17,7 +17,7 @@ use crate::recorder::{self, Open, detail};
 use crate::restore;
 
 /// The minimum size of an allocation after which the device memory is sampled.
-const LARGE: usize = 1 << 20;
+const SAMPLE_MEMORY_FROM: usize = 1 << 20;
 
 /// The result of a wrapper whose slot is not in use. There is no such call.
 const NO_SLOT: usize = 999;
@@ -300,7 +300,7 @@ impl Call {
         open.end_at(time, status, bytes.map(|bytes| bytes as u64));
         if self.entry.library == Library::Driver
             && status == 0
-            && bytes >= Some(LARGE)
+            && bytes >= Some(SAMPLE_MEMORY_FROM)
             && stream == 0
         {
             memory::sample(self.symbol, memory::Priority::Low);

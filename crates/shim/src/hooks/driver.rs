@@ -178,7 +178,7 @@ pub(crate) fn synchronize() {
 // their own hooks ([`crate::python`]).
 
 /// Addresses that are kept of a call.
-const MOST: usize = 6;
+const MAX_CALLERS: usize = 6;
 
 /// An event was recorded.
 #[cold]
@@ -187,7 +187,7 @@ pub(super) fn recorded(words: Words) {
         return;
     }
     let _errno = Errno::keep();
-    let mut callers = [Caller::default(); MOST];
+    let mut callers = [Caller::default(); MAX_CALLERS];
     let count = on_stack(words.stack(), &mut callers);
     let callers = callers.get(..count).unwrap_or_default();
     if !callers.is_empty() {

@@ -8,7 +8,7 @@ pub(crate) struct Handles<const N: usize>([AtomicUsize; N]);
 
 impl<const N: usize> Handles<N> {
     /// The maximum distance of a handle from its ideal index.
-    const FAR: usize = 16;
+    const MAX_DISTANCE: usize = 16;
 
     pub(crate) const fn new() -> Self {
         Handles([const { AtomicUsize::new(0) }; N])
@@ -17,7 +17,7 @@ impl<const N: usize> Handles<N> {
     /// Returns whether the handle is in the set, or the set is full.
     #[inline]
     pub(crate) fn is_known(&self, handle: usize) -> bool {
-        for step in 0..Self::FAR {
+        for step in 0..Self::MAX_DISTANCE {
             let place = self.0.get(Self::place(handle, step));
             match place.map(|place| place.load(Ordering::Relaxed)) {
                 Some(0) => return handle == 0,
@@ -37,7 +37,7 @@ impl<const N: usize> Handles<N> {
     /// Adds the handle; whether it was not in the set before.
     #[inline]
     pub(crate) fn is_new(&self, handle: usize) -> bool {
-        for step in 0..Self::FAR {
+        for step in 0..Self::MAX_DISTANCE {
             let Some(place) = self.0.get(Self::place(handle, step)) else {
                 return false;
             };

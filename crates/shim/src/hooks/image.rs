@@ -15,9 +15,9 @@ const POINTER: u32 = 0x4662_43b1;
 const FAT: u32 = 0xba55_ed50;
 const ELF: u32 = u32::from_le_bytes(*b"\x7fELF");
 
-const LARGEST: u64 = 1 << 34;
+const MAX_BYTES: u64 = 1 << 34;
 const MAX_ENTRIES: usize = 512;
-const LONGEST_TEXT: usize = 64 << 20;
+const MAX_TEXT: usize = 64 << 20;
 /// `.target` comes first in a module, after comments.
 const HEAD_OF_TEXT: usize = 64 << 10;
 
@@ -85,7 +85,7 @@ unsafe fn fat(code: *const u8, here: u16) -> Image {
     unsafe {
         let head = u64::from(number::<u16>(code, 6));
         let size = number::<u64>(code, 8);
-        if !(16..=4096).contains(&head) || size > LARGEST {
+        if !(16..=4096).contains(&head) || size > MAX_BYTES {
             return Image::default();
         }
         let end = head + size;
@@ -137,7 +137,7 @@ unsafe fn elf(code: *const u8) -> Image {
         let mut found = Architectures::default();
         found.add(architecture);
         Image {
-            bytes: if bytes > LARGEST { 0 } else { bytes },
+            bytes: if bytes > MAX_BYTES { 0 } else { bytes },
             machine_code: found.nearest(0),
             ptx: [0; 4],
         }
@@ -146,7 +146,7 @@ unsafe fn elf(code: *const u8) -> Image {
 
 unsafe fn text(code: *const u8) -> Image {
     // SAFETY: the driver accepted it as a text, which ends with a NUL.
-    let length = unsafe { libc::strnlen(code.cast(), LONGEST_TEXT) };
+    let length = unsafe { libc::strnlen(code.cast(), MAX_TEXT) };
     // SAFETY: this many bytes were just read.
     let text = unsafe { std::slice::from_raw_parts(code, length.min(HEAD_OF_TEXT)) };
     let mut found = Architectures::default();

@@ -209,7 +209,7 @@ const WIDE: i32 = 2;
 const REGISTERED: i32 = 3;
 
 /// The maximum length of a text, in bytes.
-const LONGEST: usize = 512;
+const MAX_TEXT_BYTES: usize = 512;
 
 /// The number of an event's message; 0 if it has none.
 fn name_of(attributes: *const Attributes) -> u32 {
@@ -235,19 +235,19 @@ fn text_of(text: *const c_char) -> u32 {
 
 /// The number of a text in `wchar_t`, each of which is a character here.
 fn wide(text: *const i32) -> u32 {
-    let mut buffer = [0; LONGEST];
+    let mut buffer = [0; MAX_TEXT_BYTES];
     recorder::text(wide_bytes(text, &mut buffer))
 }
 
 fn narrow_bytes<'a>(text: *const c_char) -> &'a [u8] {
     let bytes = arguments::text(text.cast());
-    bytes.get(..LONGEST).unwrap_or(bytes)
+    bytes.get(..MAX_TEXT_BYTES).unwrap_or(bytes)
 }
 
-fn wide_bytes(text: *const i32, buffer: &mut [u8; LONGEST]) -> &[u8] {
+fn wide_bytes(text: *const i32, buffer: &mut [u8; MAX_TEXT_BYTES]) -> &[u8] {
     let mut used = 0;
     if !text.is_null() {
-        for index in 0..LONGEST {
+        for index in 0..MAX_TEXT_BYTES {
             // SAFETY: as long as no 0 was found there is a next one.
             let character = unsafe { text.add(index).read_unaligned() };
             if character == 0 {
@@ -273,7 +273,7 @@ fn keep(text: *const c_char) -> *const c_void {
 
 /// A handle for a text in `wchar_t`.
 fn keep_wide(text: *const i32) -> *const c_void {
-    let mut buffer = [0; LONGEST];
+    let mut buffer = [0; MAX_TEXT_BYTES];
     handle(wide_bytes(text, &mut buffer))
 }
 
@@ -305,7 +305,7 @@ mod tests {
     #[test]
     fn wide_texts_become_utf_8() {
         let text: Vec<i32> = "Grüße, 世界\0".chars().map(|one| one as i32).collect();
-        let mut buffer = [0; LONGEST];
+        let mut buffer = [0; MAX_TEXT_BYTES];
         assert_eq!(
             wide_bytes(text.as_ptr(), &mut buffer),
             "Grüße, 世界".as_bytes()

@@ -12,7 +12,7 @@ use std::mem::zeroed;
 use std::ptr::null_mut;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
-const LONGEST_PATH: usize = 4096;
+const MAX_PATH: usize = 4096;
 
 /// The part after the last slash.
 pub(crate) fn file_name(path: &[u8]) -> &[u8] {
@@ -144,12 +144,12 @@ pub(crate) fn in_object(path: &CStr, name: &CStr) -> *mut c_void {
 /// The function in the loaded library with this prefix and index; `None` if there are
 /// fewer.
 fn in_library(prefix: &str, name: &CStr, index: usize) -> Option<*mut c_void> {
-    let mut path = [0; LONGEST_PATH];
+    let mut path = [0; MAX_PATH];
     let mut left = index;
     let mut found = false;
     loader::each_mapped(|mapped| {
         let its = mapped.path().to_bytes();
-        if !file_name(its).starts_with(prefix.as_bytes()) || its.len() >= LONGEST_PATH {
+        if !file_name(its).starts_with(prefix.as_bytes()) || its.len() >= MAX_PATH {
             return false;
         }
         if left > 0 {

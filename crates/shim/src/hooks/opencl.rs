@@ -18,9 +18,10 @@ const LAYER_API_VERSION: u32 = 0x4240;
 const LAYER_NAME: u32 = 0x4241;
 
 /// More entries than any version of the table has.
-const MOST: usize = 512;
+const MAX_ENTRIES: usize = 512;
 
-static TABLE_OF_OURS: [AtomicPtr<c_void>; MOST] = [const { AtomicPtr::new(null_mut()) }; MOST];
+static TABLE_OF_OURS: [AtomicPtr<c_void>; MAX_ENTRIES] =
+    [const { AtomicPtr::new(null_mut()) }; MAX_ENTRIES];
 
 /// The loader's queries to a layer: its version and its name.
 ///
@@ -69,7 +70,7 @@ pub unsafe extern "C" fn clInitLayer(
     if target.is_null() || count_ret.is_null() || table_ret.is_null() {
         return INVALID_VALUE;
     }
-    let count = (count as usize).min(MOST);
+    let count = (count as usize).min(MAX_ENTRIES);
     // SAFETY: the table has at least this many functions.
     let target = unsafe { std::slice::from_raw_parts(target, count) };
     for (ours, &real) in TABLE_OF_OURS.iter().zip(target) {

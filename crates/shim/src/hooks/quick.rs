@@ -8,9 +8,9 @@
 use std::sync::atomic::{AtomicU32, Ordering};
 
 /// A call of less than this many nanoseconds is quick.
-const QUICK: u64 = 10_000;
+const QUICK_BELOW_NS: u64 = 10_000;
 /// After this many quick calls in a row the function counts as always quick.
-const MANY: u32 = 1024;
+const MIN_QUICK_CALLS: u32 = 1024;
 /// Then one in this many is recorded.
 const ONE_IN: u32 = 16;
 
@@ -27,13 +27,15 @@ impl Quick {
     #[inline]
     pub(crate) fn is_worth_it(&self) -> bool {
         let count = self.0.load(Ordering::Relaxed);
-        if count < MANY {
+        if count < MIN_QUICK_CALLS {
             return true;
         }
         let next = count + 1;
-        let worth = next >= MANY + ONE_IN;
-        self.0
-            .store(if worth { MANY } else { next }, Ordering::Relaxed);
+        let worth = next >= MIN_QUICK_CALLS + ONE_IN;
+        self.0.store(
+            if worth { MIN_QUICK_CALLS } else { next },
+            Ordering::Relaxed,
+        );
         worth
     }
 
@@ -41,9 +43,9 @@ impl Quick {
     #[inline]
     pub(crate) fn took(&self, nanoseconds: u64) {
         let count = self.0.load(Ordering::Relaxed);
-        if nanoseconds >= QUICK {
+        if nanoseconds >= QUICK_BELOW_NS {
             self.0.store(0, Ordering::Relaxed);
-        } else if count < MANY {
+        } else if count < MIN_QUICK_CALLS {
             self.0.store(count + 1, Ordering::Relaxed);
         }
     }
@@ -56,13 +58,13 @@ mod tests {
     #[test]
     fn all_calls_are_recorded_until_many_were_quick() {
         let quick = Quick::new();
-        for _ in 0..2 * MANY {
+        for _ in 0..2 * MIN_QUICK_CALLS {
             assert!(quick.is_worth_it());
-            quick.took(QUICK);
+            quick.took(QUICK_BELOW_NS);
         }
-        for _ in 0..MANY {
+        for _ in 0..MIN_QUICK_CALLS {
             assert!(quick.is_worth_it());
-            quick.took(QUICK - 1);
+            quick.took(QUICK_BELOW_NS - 1);
         }
         let recorded = (0..10 * ONE_IN).filter(|_| {
             let worth = quick.is_worth_it();
@@ -74,7 +76,7 @@ mod tests {
         assert_eq!(recorded.count(), 10);
         // A slow call that is recorded restores recording of all.
         while !quick.is_worth_it() {}
-        quick.took(QUICK);
-        assert!((0..MANY).all(|_| quick.is_worth_it()));
+        quick.took(QUICK_BELOW_NS);
+        assert!((0..MIN_QUICK_CALLS).all(|_| quick.is_worth_it()));
     }
 }

@@ -90,7 +90,7 @@ unsafe extern "C" fn compile(
 }
 
 /// The maximum number of frames to the loader's `get_code`, including `source_to_code`.
-const NEAR: usize = 5;
+const MAX_FRAMES: usize = 5;
 
 /// Returns whether the import system is loading a module. `py_compile` and others compile
 /// too.
@@ -105,7 +105,7 @@ unsafe fn is_import(api: &Api) -> bool {
             (api.increment)(frame);
         }
         let mut found = false;
-        for _ in 0..NEAR {
+        for _ in 0..MAX_FRAMES {
             if frame.is_null() || frame == api.none {
                 break;
             }

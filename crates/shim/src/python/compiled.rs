@@ -39,7 +39,7 @@ const VECTORCALL_OFFSET: usize = 7;
 static ORIGINAL: AtomicUsize = AtomicUsize::new(0);
 
 /// The maximum number of hooked objects.
-const MOST: usize = 1024;
+const MAX_OBJECTS: usize = 1024;
 
 /// A hooked object, and the text with its name.
 struct Named {
@@ -47,12 +47,12 @@ struct Named {
     name: AtomicU32,
 }
 
-static NAMES: [Named; MOST] = [const {
+static NAMES: [Named; MAX_OBJECTS] = [const {
     Named {
         object: AtomicUsize::new(0),
         name: AtomicU32::new(0),
     }
-}; MOST];
+}; MAX_OBJECTS];
 
 thread_local! {
     /// True if such a call is running on this thread.
@@ -61,8 +61,8 @@ thread_local! {
 
 /// The entry of an object, or the first free one.
 fn entry(object: usize) -> Option<&'static Named> {
-    let first = (object >> 4).wrapping_mul(0x9E37_79B9) % MOST;
-    let places = (first..MOST).chain(0..first);
+    let first = (object >> 4).wrapping_mul(0x9E37_79B9) % MAX_OBJECTS;
+    let places = (first..MAX_OBJECTS).chain(0..first);
     places.map(|place| &NAMES[place]).find(|named| {
         let found = named.object.load(Ordering::Relaxed);
         found == object || found == 0

@@ -72,17 +72,19 @@ mod tests {
 
     #[test]
     fn only_the_options_of_python_itself_count() {
-        let is = |line: &str| is_without_site(line.split(' ').map(str::as_bytes));
-        assert!(is("/usr/bin/python3.11 -S x.py"));
-        assert!(is("python -B -WS -X dev -uS"));
-        assert!(is("python --check-hash-based-pycs always -SE -c 1"));
-        assert!(!is("python x.py -S"));
-        assert!(!is("python -c -S"));
-        assert!(!is("python -W -S x.py"));
-        assert!(!is("python -mS -S"));
-        assert!(!is("python -- -S"));
-        assert!(!is("python - -S"));
-        assert!(!is("bash -S"));
+        let is_isolated = |line: &str| is_without_site(line.split(' ').map(str::as_bytes));
+        assert!(is_isolated("/usr/bin/python3.11 -S x.py"));
+        assert!(is_isolated("python -B -WS -X dev -uS"));
+        assert!(is_isolated(
+            "python --check-hash-based-pycs always -SE -c 1"
+        ));
+        assert!(!is_isolated("python x.py -S"));
+        assert!(!is_isolated("python -c -S"));
+        assert!(!is_isolated("python -W -S x.py"));
+        assert!(!is_isolated("python -mS -S"));
+        assert!(!is_isolated("python -- -S"));
+        assert!(!is_isolated("python - -S"));
+        assert!(!is_isolated("bash -S"));
     }
 
     #[test]

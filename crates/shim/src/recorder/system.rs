@@ -1,16 +1,16 @@
 //! Direct system calls. The recorder must not call the C library's `open` and similar
 //! functions: this library hooks them, and the program may have its own.
 
-use super::thread::LARGEST_CHUNK;
+use super::thread::MAX_CHUNK;
 use std::cell::UnsafeCell;
 use std::ffi::c_long;
 use std::ptr::null_mut;
 
 /// One chunk: the kernel then allocates larger pieces of memory for it. In a cell, so that
 /// it is not stored in the library; never written.
-static ZEROS: Zeros = Zeros(UnsafeCell::new([0; LARGEST_CHUNK]));
+static ZEROS: Zeros = Zeros(UnsafeCell::new([0; MAX_CHUNK]));
 
-struct Zeros(UnsafeCell<[u8; LARGEST_CHUNK]>);
+struct Zeros(UnsafeCell<[u8; MAX_CHUNK]>);
 
 // SAFETY: nothing writes it.
 unsafe impl Sync for Zeros {}
@@ -50,7 +50,7 @@ pub(crate) struct File {
 }
 
 /// The first of our descriptors. Not much higher, since the kernel's table grows with it.
-const HIGH: c_long = 960;
+const FIRST_DESCRIPTOR: c_long = 960;
 
 // A separate function that all callers share: some have little stack space.
 #[inline(never)]
@@ -88,7 +88,7 @@ impl File {
                 libc::SYS_fcntl,
                 low,
                 c_long::from(libc::F_DUPFD_CLOEXEC),
-                HIGH,
+                FIRST_DESCRIPTOR,
             );
             if high >= 0 {
                 libc::syscall(libc::SYS_close, low);
@@ -179,7 +179,7 @@ impl File {
         }
         let mut done = 0;
         while done < bytes {
-            let count = (bytes - done).min(LARGEST_CHUNK);
+            let count = (bytes - done).min(MAX_CHUNK);
             // SAFETY: `count` bytes of the zeros are read.
             let written = unsafe {
                 libc::syscall(

@@ -9,7 +9,7 @@ use preheat_wire::{Event, Kind};
 use std::sync::atomic::{AtomicU64, Ordering};
 
 /// The maximum distance of an entry from its ideal index.
-const FAR: usize = 64;
+const MAX_DISTANCE: usize = 64;
 
 /// FNV-1a with a final mix, so that the low bits are well distributed.
 pub(crate) fn hash(bytes: &[u8]) -> u64 {
@@ -25,7 +25,7 @@ pub(crate) fn hash(bytes: &[u8]) -> u64 {
 
 /// The index of a hash, and whether it is new; `None` if the table is full there.
 fn enter(table: &[AtomicU64], hash: u64) -> Option<(usize, bool)> {
-    for step in 0..FAR {
+    for step in 0..MAX_DISTANCE {
         let place = (hash as usize).wrapping_add(step) % table.len();
         let entry = table.get(place)?;
         match entry.load(Ordering::Relaxed) {

@@ -16,7 +16,7 @@ use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
 
 const FIRST_CHUNK: usize = 16 * 1024;
 /// About 8000 calls; allocating it takes 50 to 100 microseconds.
-pub(super) const LARGEST_CHUNK: usize = 256 * 1024;
+pub(super) const MAX_CHUNK: usize = 256 * 1024;
 const PAGE: usize = 4096;
 /// 2300 symbols, which is more than exist.
 const TOTALS_CHUNK: usize = 9 * PAGE;
@@ -155,7 +155,7 @@ impl Thread {
             loop {
                 match file::chunk(process, bytes, open_to_all) {
                     Ok(memory) => {
-                        self.next = (self.next * 2).min(LARGEST_CHUNK);
+                        self.next = (self.next * 2).min(MAX_CHUNK);
                         self.adopt(memory, bytes, false);
                         return true;
                     }

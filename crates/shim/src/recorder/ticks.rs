@@ -24,7 +24,7 @@ const MIN_BASE: u64 = 4 * SPAN;
 /// Both clocks are read within this many ticks, or something interrupted.
 const AT_ONCE: u64 = 600;
 /// Two estimates of a tick differ by less than one part in this many.
-const AGREE: u64 = 1000;
+const AGREE_WITHIN: u64 = 1000;
 
 /// The base of a thread's extrapolation. Only the thread itself and its signal handlers use
 /// it; its fields are atomic so that the compiler keeps their order for those.
@@ -215,7 +215,7 @@ fn estimate(passed: u64, counted: u64, known: u64) -> Estimate {
     match u64::try_from(tick) {
         // Between 100 MHz and 100 GHz.
         Ok(tick) if (tick >> 32) < 10 && tick > 1 << 25 => {
-            if known == 0 || tick.abs_diff(known) < known / AGREE {
+            if known == 0 || tick.abs_diff(known) < known / AGREE_WITHIN {
                 Estimate::Tick(tick)
             } else {
                 Estimate::Nothing

@@ -108,15 +108,15 @@ pub(super) fn free_space(cache_dir: &Path) -> u64 {
     let Ok(path) = CString::new(cache_dir.as_os_str().as_bytes()) else {
         return u64::MAX;
     };
-    let mut is = std::mem::MaybeUninit::<libc::statvfs>::uninit();
+    let mut filesystem = std::mem::MaybeUninit::<libc::statvfs>::uninit();
     // SAFETY: the path ends with a NUL, and the struct is read only if statvfs returned 0
     // and filled it.
     unsafe {
-        if libc::statvfs(path.as_ptr(), is.as_mut_ptr()) != 0 {
+        if libc::statvfs(path.as_ptr(), filesystem.as_mut_ptr()) != 0 {
             return u64::MAX;
         }
-        let is = is.assume_init();
-        is.f_bavail.saturating_mul(is.f_frsize)
+        let filesystem = filesystem.assume_init();
+        filesystem.f_bavail.saturating_mul(filesystem.f_frsize)
     }
 }
 

@@ -22,7 +22,7 @@ const KIND: &str = "preheat.caches/";
 const MAJOR: &str = "1";
 
 /// The longest header, in bytes.
-const LONGEST: u64 = 1 << 20;
+const MAX_HEADER_BYTES: u64 = 1 << 20;
 
 /// The last field, followed by sixteen digits.
 const CHECKSUM: &[u8] = b"\"xxh64\":\"";
@@ -98,7 +98,7 @@ impl Header {
             Err(why @ BundleError::Failed(_)) => return Err(why),
             _ => return Err(other()),
         };
-        if first.size > LONGEST || first.size % BLOCK as u64 != 0 {
+        if first.size > MAX_HEADER_BYTES || first.size % BLOCK as u64 != 0 {
             return Err(damaged("its header is too long"));
         }
         let mut text = vec![0; first.size as usize];

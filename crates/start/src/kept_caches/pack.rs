@@ -240,6 +240,6 @@ fn open(path: &Path) -> Option<(File, fs::Metadata)> {
         .custom_flags(libc::O_NOFOLLOW | libc::O_NONBLOCK)
         .open(path)
         .ok()?;
-    let is = file.metadata().ok().filter(fs::Metadata::is_file)?;
-    Some((file, is))
+    let metadata = file.metadata().ok().filter(fs::Metadata::is_file)?;
+    Some((file, metadata))
 }

@@ -12,10 +12,10 @@ use super::header::{BundleError, damaged};
 pub(super) const BLOCK: usize = 512;
 
 /// The longest extended header: a path and three numbers.
-const LONGEST: u64 = 16 << 10;
+const MAX_EXTENDED_BYTES: u64 = 16 << 10;
 
 /// The largest size that fits into the plain header.
-const LARGEST: u64 = (1 << 33) - 1;
+const MAX_PLAIN_SIZE: u64 = (1 << 33) - 1;
 
 /// Seconds and nanoseconds since 1970.
 type Time = (u64, u32);
@@ -53,7 +53,7 @@ impl Member {
         let (seconds, nanoseconds) = self.modified;
         let mut records = record("path", &self.path);
         records += &record("mtime", &format!("{seconds}.{nanoseconds:09}"));
-        if self.size > LARGEST {
+        if self.size > MAX_PLAIN_SIZE {
             records += &record("size", &self.size.to_string());
         }
         // Other programs ignore comments.
@@ -62,7 +62,11 @@ impl Member {
         let mut bytes = header("preheat-pax", EntryType::XHeader, 0o644, length, 0).to_vec();
         bytes.extend(records.as_bytes());
         bytes.resize(bytes.len() + padding(length), 0);
-        let size = if self.size > LARGEST { 0 } else { self.size };
+        let size = if self.size > MAX_PLAIN_SIZE {
+            0
+        } else {
+            self.size
+        };
         bytes.extend(header(
             &self.path,
             EntryType::Regular,
@@ -105,8 +109,8 @@ pub(super) fn header(
     header.set_mode(mode);
     header.set_uid(0);
     header.set_gid(0);
-    header.set_size(size.min(LARGEST));
-    header.set_mtime(seconds.min(LARGEST));
+    header.set_size(size.min(MAX_PLAIN_SIZE));
+    header.set_mtime(seconds.min(MAX_PLAIN_SIZE));
     header.set_cksum();
     *header.as_bytes()
 }
@@ -151,7 +155,7 @@ pub(super) fn next_member(from: &mut dyn Read) -> Result<Option<Member>, BundleE
         return Ok(None);
     };
     match extended.kind {
-        EntryType::XHeader if extended.size <= LONGEST => {}
+        EntryType::XHeader if extended.size <= MAX_EXTENDED_BYTES => {}
         EntryType::XHeader => return Err(never("an extended header that is too long")),
         EntryType::Regular => return Err(never("a file without a checksum")),
         other => return Err(never(kind_name(other))),
@@ -261,8 +265,8 @@ mod tests {
         let long = "x/".repeat(300) + "é";
         for member in [
             member("a/b", 0),
-            member(&long, LARGEST),
-            member("a", LARGEST + 1),
+            member(&long, MAX_PLAIN_SIZE),
+            member("a", MAX_PLAIN_SIZE + 1),
             member("a\nb", 1),
         ] {
             let front = member.front();

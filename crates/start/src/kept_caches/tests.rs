@@ -187,9 +187,12 @@ fn packing_and_unpacking_preserves_files() {
     assert_eq!(back.notes, [""; 0]);
     assert_eq!(scratch.files("place"), before);
     for (path, _) in &before {
-        let is = fs::metadata(path).expect("it exists");
-        assert_eq!((is.mtime(), is.mtime_nsec()), (1_600_000_000, 123_456_789));
-        assert_eq!(is.mode() & 0o7022, 0, "{path:?}");
+        let metadata = fs::metadata(path).expect("it exists");
+        assert_eq!(
+            (metadata.mtime(), metadata.mtime_nsec()),
+            (1_600_000_000, 123_456_789)
+        );
+        assert_eq!(metadata.mode() & 0o7022, 0, "{path:?}");
     }
     let so = scratch.join("place/torchinductor_cache_dir/ab/cab.so");
     assert_eq!(fs::metadata(so).expect("it exists").mode() & 0o7777, 0o755);

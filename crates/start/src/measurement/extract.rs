@@ -30,7 +30,7 @@ pub fn observed(recording: &Recording) -> Observations {
 }
 
 /// Compile caches by the imported module that uses them. For PyTorch, that is its compiler.
-const USERS: [(&str, &[&str]); 6] = [
+const CACHES_BY_MODULE: [(&str, &[&str]); 6] = [
     (
         "torch._inductor.codecache",
         &["TORCHINDUCTOR_CACHE_DIR", "TRITON_CACHE_DIR"],
@@ -43,7 +43,7 @@ const USERS: [(&str, &[&str]); 6] = [
 ];
 
 /// Compile caches by a part of the path of a file that was read.
-const PLACES: [(&str, &str); 3] = [
+const CACHES_BY_PATH: [(&str, &str); 3] = [
     ("/ComputeCache/", "CUDA_CACHE_PATH"),
     ("/libpocl", "POCL_CACHE_DIR"),
     ("/.triton/cache/", "TRITON_CACHE_DIR"),
@@ -55,10 +55,12 @@ fn caches(process: &Process) -> Vec<String> {
         .filter(|import| !import.failed)
         .map(|import| import.name.as_str())
         .collect();
-    let by_import = USERS.iter().filter(|(module, _)| imported.contains(module));
+    let by_import = CACHES_BY_MODULE
+        .iter()
+        .filter(|(module, _)| imported.contains(module));
     let by_import = by_import.flat_map(|(_, names)| names.iter().copied());
     let read = |part: &str| process.files.iter().any(|file| file.contains(part));
-    let by_file = PLACES.iter().filter(|(part, _)| read(part));
+    let by_file = CACHES_BY_PATH.iter().filter(|(part, _)| read(part));
     let names: BTreeSet<&str> = by_import.chain(by_file.map(|(_, name)| *name)).collect();
     names.into_iter().map(str::to_owned).collect()
 }

@@ -19,13 +19,13 @@ use crate::identity::name;
 use crate::reason::Reason;
 
 /// The number of bytes that are compared of a file in /proc or /sys.
-const LONGEST: u64 = 1 << 18;
+const MAX_COMPARED: u64 = 1 << 18;
 
 /// The answer for a path that does not exist.
 const ABSENT: &str = "absent";
 
 /// The number of paths per thread, and the largest number of threads.
-const ONE_THREAD: usize = 500;
+const PATHS_FOR_ONE_THREAD: usize = 500;
 const MAX_THREADS: usize = 8;
 
 /// A question about a path.
@@ -167,7 +167,7 @@ fn write_time(seconds: i64, nanoseconds: i64, to: &mut String) {
 fn content(path: &Path) -> io::Result<String> {
     let mut bytes = Vec::new();
     fs::File::open(path)?
-        .take(LONGEST)
+        .take(MAX_COMPARED)
         .read_to_end(&mut bytes)?;
     // The clock frequency of a processor changes all the time.
     let lines = bytes.split(|&byte| byte == b'\n');
@@ -347,7 +347,7 @@ impl Inputs {
     pub(crate) fn verify(&self) -> Result<(), Changed> {
         let processors = std::thread::available_parallelism().map_or(1, |count| count.get());
         let most = MAX_THREADS.min(processors);
-        let threads = self.paths.len().div_ceil(ONE_THREAD).min(most);
+        let threads = self.paths.len().div_ceil(PATHS_FOR_ONE_THREAD).min(most);
         let part = self.paths.len().div_ceil(threads.max(1)).max(1);
         std::thread::scope(|scope| {
             let others: Vec<_> = self

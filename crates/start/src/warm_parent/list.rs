@@ -14,7 +14,7 @@ use super::waiting::{Waiting, of_parent};
 use crate::directories;
 
 /// The time that a parent has to answer when no start is waiting.
-const PATIENCE: Duration = Duration::from_secs(2);
+const ANSWER_TIMEOUT: Duration = Duration::from_secs(2);
 
 /// The time that standbys have to exit after their parent has. Their supervisors kill them
 /// after two seconds.
@@ -24,7 +24,7 @@ const STANDBYS_EXIT: Duration = Duration::from_secs(5);
 const MAX_PARENTS_IN_ALL: usize = 8;
 
 /// The parents may use the memory of the machine divided by this number.
-const PART: u64 = 4;
+const MEMORY_DIVISOR: u64 = 4;
 
 /// A running warm parent.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -153,7 +153,7 @@ pub(crate) fn make_room(directory: &Path, replaced: &[PathBuf]) {
         .map(|parent| (last_used(&parent), memory(parent.process), parent))
         .collect();
     running.sort_by_key(|(used, ..)| *used);
-    let most = all_memory() / PART;
+    let most = all_memory() / MEMORY_DIVISOR;
     let mut together: u64 = running.iter().map(|(_, memory, _)| memory).sum();
     let mut count = running.len();
     for (_, memory, parent) in &running {
@@ -224,7 +224,7 @@ pub(crate) fn is_alive(parent: &Parent) -> bool {
 
 /// The number of starts that the parent has served, if it answers.
 pub(crate) fn served(parent: &Parent) -> Option<u64> {
-    let mut connection = Connection::open(&parent.socket, Instant::now() + PATIENCE).ok()?;
+    let mut connection = Connection::open(&parent.socket, Instant::now() + ANSWER_TIMEOUT).ok()?;
     connection.line().ok()?;
     connection.send(&word(b"served"), &[]).ok()?;
     let line = connection.line().ok()?;

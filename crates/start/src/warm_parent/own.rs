@@ -12,7 +12,7 @@ use std::path::{Path, PathBuf};
 use preheat_launch::import_statements;
 
 /// The most files that are searched.
-const MOST: usize = 2000;
+const MAX_FILES: usize = 2000;
 
 /// The program's own source files.
 #[derive(Debug, Default, PartialEq, Eq)]
@@ -41,7 +41,7 @@ pub(crate) fn reachable(
     };
     own.search(text, Path::new(""), &mut search);
     while let Some(path) = search.left.pop() {
-        if !own.files.insert(path.clone()) || own.files.len() > MOST {
+        if !own.files.insert(path.clone()) || own.files.len() > MAX_FILES {
             continue;
         }
         let text = fs::read(&path).unwrap_or_default();

@@ -104,10 +104,10 @@ pub(crate) fn root(path: &Path) -> io::Result<String> {
         .read(true)
         .custom_flags(libc::O_PATH | libc::O_DIRECTORY)
         .open(path)?;
-    let mut is = MaybeUninit::<libc::statx>::zeroed();
+    let mut status = MaybeUninit::<libc::statx>::zeroed();
     // SAFETY: the empty path ends with a NUL, the descriptor is open, and statx writes one
     // struct, of which zeroes are a valid value.
-    let is = unsafe {
+    let status = unsafe {
         let flags = libc::AT_EMPTY_PATH;
         let mask = libc::STATX_INO | libc::STATX_MNT_ID;
         match libc::statx(
@@ -115,15 +115,15 @@ pub(crate) fn root(path: &Path) -> io::Result<String> {
             c"".as_ptr(),
             flags,
             mask,
-            is.as_mut_ptr(),
+            status.as_mut_ptr(),
         ) {
-            0 => is.assume_init(),
+            0 => status.assume_init(),
             _ => return Err(io::Error::last_os_error()),
         }
     };
     Ok(format!(
         "{}:{} {} {}",
-        is.stx_dev_major, is.stx_dev_minor, is.stx_ino, is.stx_mnt_id
+        status.stx_dev_major, status.stx_dev_minor, status.stx_ino, status.stx_mnt_id
     ))
 }
 
@@ -236,12 +236,12 @@ mod tests {
     #[test]
     fn a_group_is_found_by_its_controllers() {
         let found = |line| directory(line, MOUNTS).map(|path| path.display().to_string());
-        let is = |path: &str| Some(path.to_owned());
-        assert_eq!(found("8:pids:/a/b"), is("/sys/fs/cgroup/pids/a/b"));
-        assert_eq!(found("0::/user"), is("/sys/fs/cgroup/unified/user"));
+        let path = |path: &str| Some(path.to_owned());
+        assert_eq!(found("8:pids:/a/b"), path("/sys/fs/cgroup/pids/a/b"));
+        assert_eq!(found("0::/user"), path("/sys/fs/cgroup/unified/user"));
         assert_eq!(
             found("1:cpu,cpuacct:/docker/x/y"),
-            is("/sys/fs/cgroup/cpu/y")
+            path("/sys/fs/cgroup/cpu/y")
         );
         // Outside the mounted part, or not mounted.
         assert_eq!(found("1:cpu,cpuacct:/docker/other"), None);

@@ -8,7 +8,7 @@ use std::path::Path;
 use std::time::Instant;
 
 /// The longest line that is accepted.
-const LONGEST: usize = 1 << 16;
+const MAX_LINE_BYTES: usize = 1 << 16;
 
 /// A connection to a parent, or to its child or supervisor.
 pub(crate) struct Connection {
@@ -75,7 +75,7 @@ impl Connection {
     /// Reads available bytes; returns false if there are none. The end is an error.
     pub(crate) fn fill(&mut self) -> io::Result<bool> {
         let mut bytes = [0; 512];
-        if self.rest.len() > LONGEST {
+        if self.rest.len() > MAX_LINE_BYTES {
             return Err(io::ErrorKind::InvalidData.into());
         }
         match self.stream.read(&mut bytes) {

@@ -29,7 +29,7 @@ use calls::{Call, Creates, Meaning};
 pub(crate) use rules::Rules;
 
 /// The longest message.
-const LONGEST: usize = 1 << 16;
+const MAX_MESSAGE_BYTES: usize = 1 << 16;
 
 /// The outcome of tracing a parent.
 #[derive(Debug, PartialEq, Eq)]
@@ -413,10 +413,17 @@ impl<'a> Tracer<'a> {
 
     /// Handles a message from the parent or a trial; returns true after `done`.
     fn hears(&mut self, process: pid_t) -> bool {
-        let mut bytes = vec![0u8; LONGEST];
+        let mut bytes = vec![0u8; MAX_MESSAGE_BYTES];
         let fd = self.channel.as_raw_fd();
         // SAFETY: recv writes no more than the buffer holds.
-        let got = unsafe { libc::recv(fd, bytes.as_mut_ptr().cast(), LONGEST, libc::MSG_DONTWAIT) };
+        let got = unsafe {
+            libc::recv(
+                fd,
+                bytes.as_mut_ptr().cast(),
+                MAX_MESSAGE_BYTES,
+                libc::MSG_DONTWAIT,
+            )
+        };
         bytes.truncate(usize::try_from(got).unwrap_or(0));
         let mut fields = bytes.split(|&byte| byte == 0);
         let word = fields.next().unwrap_or_default();
@@ -574,19 +581,25 @@ enum Stop {
 }
 
 fn information(thread: pid_t) -> Option<Stop> {
-    let mut is = MaybeUninit::<libc::ptrace_syscall_info>::zeroed();
+    let mut info = MaybeUninit::<libc::ptrace_syscall_info>::zeroed();
     let size = size_of::<libc::ptrace_syscall_info>();
     // SAFETY: ptrace writes at most `size` bytes, and all-zero is a valid value. `op` selects
     // the part of the union that was written.
     unsafe {
-        let got = libc::ptrace(libc::PTRACE_GET_SYSCALL_INFO, thread, size, is.as_mut_ptr());
-        let is = is.assume_init();
-        match is.op {
+        let got = libc::ptrace(
+            libc::PTRACE_GET_SYSCALL_INFO,
+            thread,
+            size,
+            info.as_mut_ptr(),
+        );
+        let info = info.assume_init();
+        match info.op {
             _ if got <= 0 => None,
-            libc::PTRACE_SYSCALL_INFO_ENTRY => {
-                Some(Stop::Begins(is.u.entry.nr as libc::c_long, is.u.entry.args))
-            }
-            libc::PTRACE_SYSCALL_INFO_EXIT => Some(Stop::Returned(is.u.exit.sval)),
+            libc::PTRACE_SYSCALL_INFO_ENTRY => Some(Stop::Begins(
+                info.u.entry.nr as libc::c_long,
+                info.u.entry.args,
+            )),
+            libc::PTRACE_SYSCALL_INFO_EXIT => Some(Stop::Returned(info.u.exit.sval)),
             _ => None,
         }
     }

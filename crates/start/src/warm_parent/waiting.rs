@@ -17,7 +17,7 @@ use crate::reason::Reason;
 use crate::standby::{Standbys, Use};
 
 /// The time that the spare child has to answer when no start is waiting.
-const PATIENCE: Duration = Duration::from_secs(5);
+const ANSWER_TIMEOUT: Duration = Duration::from_secs(5);
 
 /// The longest wait for a parent that is being created, and the polling interval.
 const COMES_UP: Duration = Duration::from_secs(60);
@@ -202,7 +202,7 @@ impl Standbys {
     fn ask(&self, parent: &Parent, known: &Use) -> Result<(), Reason> {
         let failed = |why: io::Error| Reason::Silent(why.into());
         let before: Vec<u32> = of_parent(parent).iter().map(|it| it.process).collect();
-        let until = Instant::now() + PATIENCE;
+        let until = Instant::now() + ANSWER_TIMEOUT;
         let mut connection = Connection::open(&parent.socket, until).map_err(failed)?;
         if !connection.is_with(parent.process) {
             return Err(Reason::Replaced);

@@ -11,11 +11,11 @@ use crate::error::{Error, quoted};
 use crate::source::Source;
 
 /// The maximum length of a text that is used: names and units.
-const LONGEST: usize = 64 << 10;
+const MAX_TEXT_BYTES: usize = 64 << 10;
 /// The maximum number of digits in a number.
-const LONGEST_NUMBER: usize = 512;
+const MAX_NUMBER: usize = 512;
 /// The maximum nesting of skipped values.
-const DEEPEST: usize = 128;
+const MAX_DEPTH: usize = 128;
 
 /// The type of the next value.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -208,8 +208,8 @@ impl<'a, 's> Json<'a, 's> {
             if !matches!(byte, b'0'..=b'9' | b'-' | b'+' | b'.' | b'e' | b'E') {
                 break;
             }
-            if self.digits.len() == LONGEST_NUMBER {
-                return Err(self.fail(format!("this number has more than {LONGEST_NUMBER} digits")));
+            if self.digits.len() == MAX_NUMBER {
+                return Err(self.fail(format!("this number has more than {MAX_NUMBER} digits")));
             }
             self.digits.push(char::from(byte));
             self.source.next()?;
@@ -229,7 +229,7 @@ impl<'a, 's> Json<'a, 's> {
         let mut text = Vec::new();
         self.characters(&mut |byte| {
             text.push(byte);
-            text.len() <= LONGEST
+            text.len() <= MAX_TEXT_BYTES
         })?;
         String::from_utf8(text).map_err(|_| self.fail("this text is not UTF-8"))
     }
@@ -255,7 +255,7 @@ impl<'a, 's> Json<'a, 's> {
                 Some(byte) => consume(byte),
             };
             if !more {
-                return Err(self.fail(format!("this text is longer than {LONGEST} bytes")));
+                return Err(self.fail(format!("this text is longer than {MAX_TEXT_BYTES} bytes")));
             }
         }
     }
@@ -309,8 +309,8 @@ impl<'a, 's> Json<'a, 's> {
     }
 
     fn skip_within(&mut self, depth: usize) -> Result<()> {
-        if depth == DEEPEST {
-            return Err(self.fail(format!("this is nested more than {DEEPEST} levels deep")));
+        if depth == MAX_DEPTH {
+            return Err(self.fail(format!("this is nested more than {MAX_DEPTH} levels deep")));
         }
         match self.kind()? {
             Kind::Object => self.object(|json, _| json.skip_within(depth + 1)),

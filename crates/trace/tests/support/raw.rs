@@ -11,8 +11,8 @@ use preheat_wire::{
 /// The size of a chunk header.
 pub const CHUNK_HEAD: usize = size_of::<ChunkHeader>();
 
-const SMALLEST_CHUNK: usize = 16 << 10;
-const LARGEST_CHUNK: usize = 4 << 20;
+const MIN_CHUNK: usize = 16 << 10;
+const MAX_CHUNK: usize = 4 << 20;
 
 /// The bytes of a file, without their meaning.
 #[derive(Clone)]
@@ -82,8 +82,8 @@ impl Raw {
             self.head(at, ChunkKind::Records, bytes, thread, name);
             return Chunk { at, bytes, used: 0 };
         }
-        let double = before.map_or(SMALLEST_CHUNK, |chunk| chunk.bytes * 2);
-        let bytes = self.fixed.unwrap_or(double.min(LARGEST_CHUNK));
+        let double = before.map_or(MIN_CHUNK, |chunk| chunk.bytes * 2);
+        let bytes = self.fixed.unwrap_or(double.min(MAX_CHUNK));
         let bytes = bytes.max((CHUNK_HEAD + need).next_multiple_of(4096));
         let at = self.chunk(ChunkKind::Records, bytes, thread, name);
         Chunk { at, bytes, used: 0 }

@@ -9,11 +9,11 @@ use crate::units::{duration, ratio};
 /// The tensor that the claims refer to, in bytes.
 const TENSOR: u64 = 4 << 20;
 /// The threshold for "far longer".
-const FAR: f64 = 10.0;
+const FAR_LONGER: f64 = 10.0;
 /// The threshold for "most of it".
-const MOST: f64 = 0.5;
+const MOST_OF_IT: f64 = 0.5;
 /// The threshold for "cold again".
-const COLD: f64 = 1.5;
+const COLD_AGAIN: f64 = 1.5;
 
 fn alloc(data: &Data<'_>, subject: &Subject, name: &str) -> Option<SeriesData> {
     data.series(subject, Key::new(ExperimentId::Alloc, name))
@@ -26,10 +26,10 @@ pub(super) fn setup_not_allocation(data: &Data<'_>, subject: &Subject) -> Option
     let share = setup.paired(&setup.firsts(), &nothing.firsts())?;
     let later = ready.first_to_steady()?;
     Some(Finding {
-        verdict: above(share, MOST),
+        verdict: above(share, MOST_OF_IT),
         quantity: "set-up ÷ the whole first allocation",
         value: share,
-        threshold: MOST,
+        threshold: MOST_OF_IT,
         also: vec![],
         sentence: format!(
             "set-up takes {} of the {} of the first allocation; the remaining {} are {} a later one",
@@ -81,10 +81,10 @@ pub(super) fn first_tensor(data: &Data<'_>, subject: &Subject) -> Option<Finding
     };
     let value = series.paired(&series.firsts(), &series.seconds())?;
     Some(Finding {
-        verdict: above(value, FAR),
+        verdict: above(value, FAR_LONGER),
         quantity: "first ÷ second allocation in a fresh process",
         value,
-        threshold: FAR,
+        threshold: FAR_LONGER,
         also: vec![],
         sentence,
     })
@@ -95,10 +95,10 @@ pub(super) fn empty_cache(data: &Data<'_>, subject: &Subject) -> Option<Finding>
     let trimmed = alloc(data, subject, names::AFTER_TRIM)?;
     let value = pool.paired(&trimmed.steadies(), &pool.steadies())?;
     Some(Finding {
-        verdict: above(value, COLD),
+        verdict: above(value, COLD_AGAIN),
         quantity: "allocation after trimming the pool ÷ from the pool",
         value,
-        threshold: COLD,
+        threshold: COLD_AGAIN,
         also: vec![],
         sentence: format!(
             "{} after trimming, {} from the pool",

@@ -152,7 +152,7 @@ pub(super) fn judge(measured: &Measured) -> Vec<Claim> {
 }
 
 /// Two times within this factor count as the same.
-const SAME: f64 = 1.05;
+const SAME_WITHIN: f64 = 1.05;
 
 /// Claims about every subject: on the CPU too, in each framework, for any model.
 const UNIVERSAL: [u8; 3] = [10, 16, 20];

@@ -8,11 +8,11 @@ use crate::stats::{self, Interval};
 use crate::units::{bytes, duration, ratio};
 
 /// Removing a part must leave less than this fraction.
-const PART: f64 = 0.9;
+const MAX_REMAINDER: f64 = 0.9;
 /// Less than this share of the excess may be arithmetic.
-const HALF: f64 = 0.5;
+const MAX_ARITHMETIC_SHARE: f64 = 0.5;
 /// The memory growth of the first inference, relative to a later one.
-const MORE: f64 = 2.0;
+const MIN_MEMORY_RATIO: f64 = 2.0;
 /// Growth of less than a page counts as none.
 const PAGE: f64 = 4096.0;
 
@@ -190,10 +190,10 @@ pub(super) fn initialized_first(data: &Data<'_>, subject: &Subject) -> Option<Fi
     let value = data.unpaired(&ready.first_excess(), &cold.first_excess())?;
     let left = ready.first_to_steady()?;
     Some(Finding {
-        verdict: both(below(value, PART), above(left, SAME)),
+        verdict: both(below(value, MAX_REMAINDER), above(left, SAME)),
         quantity: "excess of the first iteration, device initialized ÷ not",
         value,
-        threshold: PART,
+        threshold: MAX_REMAINDER,
         also: vec![(left, SAME)],
         sentence,
     })
@@ -302,10 +302,10 @@ pub(super) fn not_arithmetic(data: &Data<'_>, subject: &Subject) -> Option<Findi
         .collect();
     parts.push(format!("{what} {}", mean_share(&left, &excess)?));
     Some(Finding {
-        verdict: below(value, HALF),
+        verdict: below(value, MAX_ARITHMETIC_SHARE),
         quantity: "excess that may be arithmetic ÷ whole excess of the first inference",
         value,
-        threshold: HALF,
+        threshold: MAX_ARITHMETIC_SHARE,
         also: vec![],
         sentence: format!(
             "of an excess of {}: {}",
@@ -432,12 +432,12 @@ pub(super) fn memory(data: &Data<'_>, subject: &Subject) -> Option<Finding> {
     }
     Some(Finding {
         verdict: match decides {
-            true => above(value, MORE),
+            true => above(value, MIN_MEMORY_RATIO),
             false => Verdict::Inconclusive,
         },
         quantity: "memory added by the first inference ÷ by a later one (a page at least)",
         value,
-        threshold: MORE,
+        threshold: MIN_MEMORY_RATIO,
         also: vec![],
         sentence,
     })

@@ -10,16 +10,16 @@ use super::super::examine::{Examined, seconds};
 use super::super::path::ItemId;
 use super::super::trace::StartTrace;
 use super::super::{Cause, FlameNode, FunctionReport, StackFrame, Stacks};
-use super::{MOST, kernel};
+use super::{MAX_ITEMS, kernel};
 
 /// Functions below this share of the total are omitted from the flame graph.
-const VISIBLE: f64 = 0.003;
+const MIN_SHARE: f64 = 0.003;
 /// Deeper stacks are truncated in the flame graph.
-const DEEPEST: usize = 64;
+const MAX_DEPTH: usize = 64;
 /// Fewer samples do not stand for a whole item, but each for this share of it or for these
 /// seconds, twice the sampling period, if they are more.
-const ENOUGH: f64 = 5.0;
-const LONGEST: f64 = 0.01;
+const MIN_SAMPLES: f64 = 5.0;
+const SAMPLE_SECONDS: f64 = 0.01;
 
 /// The sampled functions of a start.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -89,7 +89,7 @@ fn weigh(examined: &Examined) -> Vec<(u32, f64)> {
 
 /// The seconds of each of `count` samples of an item.
 fn weight(seconds: f64, count: f64) -> f64 {
-    (seconds / count).min((seconds / ENOUGH).max(LONGEST))
+    (seconds / count).min((seconds / MIN_SAMPLES).max(SAMPLE_SECONDS))
 }
 
 /// The key for summing functions: name, file and library.
@@ -158,7 +158,7 @@ fn list(stacks: &Stacks, samples: &[(u32, f64)]) -> Vec<FunctionReport> {
         })
         .collect();
     list.sort_by(|a, b| b.seconds.total_cmp(&a.seconds));
-    list.truncate(MOST);
+    list.truncate(MAX_ITEMS);
     list
 }
 
@@ -183,7 +183,7 @@ fn flame(stacks: &Stacks, samples: &[(u32, f64)], total: f64) -> Vec<FlameNode> 
     for (node, weight) in samples {
         let mut frames: Vec<&StackFrame> = stacks.frames_of(*node).collect();
         frames.reverse();
-        frames.truncate(DEEPEST);
+        frames.truncate(MAX_DEPTH);
         let mut level = &mut root;
         for frame in frames {
             level = level.within.entry(key(frame)).or_default();
@@ -193,7 +193,7 @@ fn flame(stacks: &Stacks, samples: &[(u32, f64)], total: f64) -> Vec<FlameNode> 
         level.own += weight;
     }
     let mut begin = 0.0;
-    nodes(&root, VISIBLE * total, &mut begin)
+    nodes(&root, MIN_SHARE * total, &mut begin)
 }
 
 /// The nodes of a level, laid out from `begin` on, largest first.

@@ -18,7 +18,7 @@ use super::super::{Importer, Item, Module, Origin};
 pub(crate) const LISTED_IMPORT: f64 = 0.05;
 /// If a child import takes at least this share of its parent, only one of the two is
 /// listed.
-const DOMINANT: f64 = 0.9;
+const DOMINANT_SHARE: f64 = 0.9;
 
 /// The imports of a process as a tree.
 pub(in crate::run) struct Tree {
@@ -212,7 +212,7 @@ fn select(process: &Process, tree: &Tree, inclusive: &[u64], all: u64) -> Vec<bo
     for at in &tree.order {
         let index = *at as usize;
         if let Some(parent) = tree.parents[index]
-            && inclusive[index] as f64 >= DOMINANT * inclusive[parent as usize] as f64
+            && inclusive[index] as f64 >= DOMINANT_SHARE * inclusive[parent as usize] as f64
         {
             heir[parent as usize] = Some(*at);
         }

@@ -22,7 +22,7 @@ pub(super) use imports::{Tree, importer, package};
 pub(super) use names::kernel;
 
 /// The number of items of a cause in a report.
-pub(super) const MOST: usize = 20;
+pub(super) const MAX_ITEMS: usize = 20;
 
 /// The name of an item.
 pub(super) fn name(meant: ItemMeaning, facts: &[Facts]) -> String {
@@ -282,7 +282,7 @@ fn count(items: &mut HashMap<(Cause, String), Item>, facts: &[Facts], until: u64
 // one launched only in the first is not.
 
 /// The typical iteration is selected from this many steady iterations.
-const AMONG: usize = 51;
+const MAX_CANDIDATES: usize = 51;
 
 /// Nanoseconds by item in a typical steady iteration.
 type Steady = HashMap<(Cause, String), u64>;
@@ -315,7 +315,7 @@ fn steady(examined: &Examined, start: &StartData) -> Steady {
 fn typical(examined: &Examined, start: &StartData) -> Option<usize> {
     let detailed = detailed(start.trace, examined.thread, &examined.iterations);
     let steady = steady_ones(&detailed, examined.summary.as_ref());
-    let mut steady: Vec<usize> = steady.into_iter().take(AMONG).collect();
+    let mut steady: Vec<usize> = steady.into_iter().take(MAX_CANDIDATES).collect();
     steady.sort_by_key(|at| {
         let (begin, end) = examined.iterations[*at];
         end - begin

@@ -114,11 +114,11 @@ fn calls(facts: &Facts, thread: usize, which: Iteration, function: &str) -> Vec<
     let mut last = 0;
     let named = of(facts, thread, which).filter(|span| name(facts, span) == function);
     let outermost = named.filter(|span| {
-        let is = span.begin >= last;
-        if is {
+        let is_separate = span.begin >= last;
+        if is_separate {
             last = span.end;
         }
-        is
+        is_separate
     });
     outermost.map(|span| (span.begin, span.end)).collect()
 }

@@ -8,9 +8,9 @@ use super::super::trace::{Span, What};
 use super::{Detected, StartData, begins, earliest_of};
 
 /// The number of last launches that are searched for a period.
-const SEARCHED: usize = 1 << 20;
+const MAX_SEARCHED_FOR_PERIOD: usize = 1 << 20;
 /// The number of first launches that are searched for iterations.
-const KEPT: usize = 1 << 22;
+const MAX_LAUNCHES: usize = 1 << 22;
 
 /// A launch: its time and function.
 #[derive(Clone, Copy)]
@@ -41,12 +41,12 @@ fn find_in(regions: &Regions, process: usize, facts: &Facts) -> Option<Detected>
         true => usize::try_from(launches).unwrap_or(0),
         false => merged(facts).count(),
     };
-    let skipped = count.saturating_sub(SEARCHED);
+    let skipped = count.saturating_sub(MAX_SEARCHED_FOR_PERIOD);
     let functions = merged(facts).skip(skipped).map(|launch| launch.function);
     let functions: Vec<u32> = functions.collect();
     let found = period(&functions).or_else(|| twice(&functions))?;
     let block = &functions[found.end - found.length..found.end];
-    let launches: Vec<Launch> = merged(facts).take(KEPT).collect();
+    let launches: Vec<Launch> = merged(facts).take(MAX_LAUNCHES).collect();
     let anchors = anchors(&launches, block, skipped + found.end);
     let at_anchors = at_anchors(&launches, &anchors);
     let times: Vec<u64> = launches.iter().map(|launch| launch.begin).collect();
@@ -125,12 +125,12 @@ fn anchors(launches: &[Launch], block: &[u32], end: usize) -> Vec<usize> {
         .collect();
     if fewest == 1 {
         // Of two launches much closer than a period, only one begins an iteration.
-        let is = |at: usize| {
+        let begins_iteration = |at: usize| {
             let next = places.get(at + 1).copied().unwrap_or(usize::MAX);
             next - places[at] >= block.len() / 2
         };
         return (0..places.len())
-            .filter(|at| is(*at))
+            .filter(|at| begins_iteration(*at))
             .map(|at| places[at])
             .collect();
     }
@@ -191,7 +191,7 @@ fn iterations(
 /// The minimum number of repetitions of a period.
 const MIN_REPETITIONS: usize = 3;
 /// A shorter period with fewer repetitions than this is a run within a longer one.
-const MANY: usize = 5;
+const MIN_REPETITIONS_OF_SHORTER: usize = 5;
 /// A repetition that covers less than one n-th of the sequence is a coincidence.
 const OF_ALL: usize = 20;
 /// The fractions to omit at the end.
@@ -269,7 +269,8 @@ fn at_end(sequence: &[u32]) -> Option<Period> {
     }
     let most = candidates.iter().map(|candidate| candidate.1).max()?;
     let (length, covered) = *candidates.iter().find(|(length, covered)| {
-        *covered == most || (*covered >= most / 4 && *covered >= MANY * length)
+        *covered == most
+            || (*covered >= most / 4 && *covered >= MIN_REPETITIONS_OF_SHORTER * length)
     })?;
     Some(Period {
         length,

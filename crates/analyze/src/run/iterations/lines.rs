@@ -175,14 +175,14 @@ fn code_begins(process: &Process, first: u64) -> u64 {
 /// the loading of data.
 fn samples_begin(stacks: &Stacks, pid: u32, lines: &[u64]) -> Option<u64> {
     /// With fewer samples between later lines, not all lines of the loop may be known.
-    const FEWEST: usize = 5;
+    const MIN_SAMPLES: usize = 5;
     let (first, last) = (*lines.first()?, *lines.last()?);
     let own = || stacks.samples.iter().filter(|one| one.process == pid);
     let later: Vec<Vec<(u32, &str)>> = own()
         .filter(|one| first < one.time && one.time <= last)
         .filter_map(|one| own_lines(stacks, one.node))
         .collect();
-    if later.len() < FEWEST {
+    if later.len() < MIN_SAMPLES {
         return None;
     }
     let iterating: HashSet<Vec<(u32, &str)>> = later.into_iter().collect();
@@ -350,11 +350,11 @@ fn first_of_first(lines: &[u64], events: &[u64]) -> Option<(usize, usize)> {
 /// that was read most timely decides.
 fn first_of_rare(lines: &[u64], events: &[u64]) -> Option<(usize, usize)> {
     /// The number of lines to count through.
-    const COUNTED: usize = 16;
+    const MAX_COUNTED: usize = 16;
     let before = |time: u64| events.partition_point(|event| *event < time);
     let (late, _) = first_of_first(lines, events)?;
     let usual = usual(lines, events)?;
-    let firsts = (lines.iter().take(COUNTED).enumerate())
+    let firsts = (lines.iter().take(MAX_COUNTED).enumerate())
         .map(|(at, line)| before(*line).saturating_sub(usual * (at + 1)));
     let first = firsts.min().unwrap_or(late);
     Some((first, first / usual))
@@ -374,7 +374,7 @@ fn usual(lines: &[u64], events: &[u64]) -> Option<usize> {
 
 /// A process that did this share of the work of the busiest one is the program itself, if
 /// it is the earlier one; one that did less is a wrapper.
-const FOLLOWED: f64 = 0.2;
+const MIN_WORK_SHARE: f64 = 0.2;
 
 /// The process to follow if there are no iterations, and its first active thread.
 pub(in crate::run) fn busiest(trace: &StartTrace) -> Option<(usize, usize)> {
@@ -404,7 +404,7 @@ fn busiest_of(trace: &StartTrace, is_meant: impl Fn(&Process) -> bool) -> Option
         .collect();
     let first_of = |work: fn(&Process) -> u64| {
         let most = own.iter().map(|at| work(&trace.processes[*at])).max()?;
-        let least = FOLLOWED * most as f64;
+        let least = MIN_WORK_SHARE * most as f64;
         let works = |at: &&usize| most > 0 && work(&trace.processes[**at]) as f64 >= least;
         own.iter()
             .filter(works)

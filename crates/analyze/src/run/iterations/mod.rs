@@ -26,10 +26,10 @@ pub(super) use lines::{busiest, together};
 /// This many occurrences are certainly a repetition.
 const MIN_ITERATIONS: usize = 3;
 /// A first and a second, for programs that do not repeat more often.
-const TWICE: usize = 2;
+const FIRST_AND_SECOND: usize = 2;
 /// Programs with fewer iterations rarely reach a steady state. If one times each of them, the report
 /// shows the numbers that it prints.
-const FEW: usize = 10;
+const FEW_ITERATIONS: usize = 10;
 
 /// The definition of an iteration.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -179,20 +179,20 @@ type Attempt = (IterationsBy, usize, Accepted);
 /// without an optimizer. Two predictions take precedence over their steps. Steps and timed
 /// regions around calls take precedence over the calls ([`enclosing`]).
 const AUTO: [Attempt; 15] = [
-    (IterationsBy::Python, TWICE, Accepted::Named),
+    (IterationsBy::Python, FIRST_AND_SECOND, Accepted::Named),
     (IterationsBy::Python, 1, Accepted::Named),
     (IterationsBy::Nvtx, MIN_ITERATIONS, Accepted::Any),
-    (IterationsBy::Python, TWICE, Accepted::Whole),
+    (IterationsBy::Python, FIRST_AND_SECOND, Accepted::Whole),
     (IterationsBy::Python, MIN_ITERATIONS, Accepted::Any),
     (IterationsBy::Kernels, MIN_ITERATIONS, Accepted::Any),
-    (IterationsBy::Nvtx, TWICE, Accepted::Any),
-    (IterationsBy::Python, TWICE, Accepted::Steps),
-    (IterationsBy::Timers, TWICE, Accepted::Steps),
-    (IterationsBy::Python, TWICE, Accepted::Any),
-    (IterationsBy::Timers, TWICE, Accepted::Any),
-    (IterationsBy::Kernels, TWICE, Accepted::Any),
+    (IterationsBy::Nvtx, FIRST_AND_SECOND, Accepted::Any),
+    (IterationsBy::Python, FIRST_AND_SECOND, Accepted::Steps),
+    (IterationsBy::Timers, FIRST_AND_SECOND, Accepted::Steps),
+    (IterationsBy::Python, FIRST_AND_SECOND, Accepted::Any),
+    (IterationsBy::Timers, FIRST_AND_SECOND, Accepted::Any),
+    (IterationsBy::Kernels, FIRST_AND_SECOND, Accepted::Any),
     (IterationsBy::Timers, 1, Accepted::Any),
-    (IterationsBy::Python, TWICE, Accepted::Different),
+    (IterationsBy::Python, FIRST_AND_SECOND, Accepted::Different),
     (IterationsBy::Python, 1, Accepted::Concurrent),
 ];
 
@@ -202,13 +202,13 @@ pub(super) fn decide(setting: &IterationRule, starts: &[StartData]) -> Decision 
         IterationRule::Auto => &AUTO,
         IterationRule::Nvtx(_) => &[(IterationsBy::Nvtx, 1, Accepted::Any)],
         IterationRule::Python => &[
-            (IterationsBy::Python, TWICE, Accepted::Named),
+            (IterationsBy::Python, FIRST_AND_SECOND, Accepted::Named),
             (IterationsBy::Python, 1, Accepted::Any),
         ],
         IterationRule::Call(_) => &[(IterationsBy::Python, 1, Accepted::Any)],
         IterationRule::Kernels => &[(IterationsBy::Kernels, 1, Accepted::Any)],
         IterationRule::Timers => &[
-            (IterationsBy::Timers, TWICE, Accepted::Any),
+            (IterationsBy::Timers, FIRST_AND_SECOND, Accepted::Any),
             (IterationsBy::Timers, 1, Accepted::Any),
         ],
         IterationRule::Lines(_) => &[(IterationsBy::Lines, 1, Accepted::Any)],
@@ -306,7 +306,12 @@ fn enclosing(decision: Decision, starts: &[StartData]) -> Decision {
             })
         })
     };
-    let rules = candidates(IterationsBy::Python, None, (TWICE, Accepted::Any), starts);
+    let rules = candidates(
+        IterationsBy::Python,
+        None,
+        (FIRST_AND_SECOND, Accepted::Any),
+        starts,
+    );
     let steps = rules
         .into_iter()
         .filter(|rule| matches!(rule, Rule::Optimizer(_) | Rule::Function(_)));
@@ -319,7 +324,7 @@ fn enclosing(decision: Decision, starts: &[StartData]) -> Decision {
             _ => IterationsBy::Python,
         };
         let found = find_all(&rule, starts);
-        if in_most(&found, by, TWICE, starts) && around(&rule, &found) {
+        if in_most(&found, by, FIRST_AND_SECOND, starts) && around(&rule, &found) {
             return Decision::new(by, rule, found, starts);
         }
     }
@@ -341,7 +346,8 @@ fn without_earlier(calls: &Detected, steps: &Detected) -> Detected {
 /// Replaces a few steps, calls or runs with the regions with which the program times each of
 /// them, so that the report and the program show the same numbers.
 fn as_timed(decision: Decision, starts: &[StartData]) -> Decision {
-    let few = |found: &Detected| (TWICE..FEW).contains(&found.iterations.len());
+    let few =
+        |found: &Detected| (FIRST_AND_SECOND..FEW_ITERATIONS).contains(&found.iterations.len());
     let detected =
         decision.by == IterationsBy::Python || matches!(decision.rule, Some(Rule::Xla(_)));
     let replaceable = detected
@@ -465,11 +471,11 @@ fn make_disjoint(iterations: &mut Vec<(u64, u64)>) {
     let mut last = 0;
     iterations.retain_mut(|(begin, end)| {
         *begin = (*begin).max(last);
-        let is = begin < end;
-        if is {
+        let is_valid = begin < end;
+        if is_valid {
             last = *end;
         }
-        is
+        is_valid
     });
 }
 
@@ -638,7 +644,7 @@ impl Decision {
 
 /// A thread with at most this share of the iterations of the busiest thread is doing
 /// something else.
-const ASIDE: f64 = 0.1;
+const MINOR_THREAD_SHARE: f64 = 0.1;
 
 /// The iterations of the thread whose first iteration ends first, with the other threads
 /// that iterate.
@@ -672,7 +678,7 @@ fn earliest_of(mut all: Vec<Detected>) -> Option<Detected> {
     }
     all.retain(|found| {
         let count = found.iterations.len();
-        count >= most.min(MIN_ITERATIONS) && count as f64 > ASIDE * most as f64
+        count >= most.min(MIN_ITERATIONS) && count as f64 > MINOR_THREAD_SHARE * most as f64
     });
     let end = |found: &Detected| found.iterations.first().map_or(u64::MAX, |first| first.1);
     all.sort_by_key(end);
@@ -701,11 +707,11 @@ fn joined(all: &[Detected]) -> Option<Detected> {
     each.sort_unstable();
     let mut last = 0;
     each.retain(|((begin, end), _)| {
-        let is = *begin >= last && begin < end;
-        if is {
+        let is_separate = *begin >= last && begin < end;
+        if is_separate {
             last = *end;
         }
-        is
+        is_separate
     });
     Some(Detected {
         process: earliest.process,

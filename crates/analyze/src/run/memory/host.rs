@@ -17,10 +17,10 @@ use super::super::{HostBytes, HostItem, HostMemory, HostPart, HostProcess, HostU
 use growth::Growth;
 use growth::rounded;
 
-/// So many items of a part are reported.
-const MOST: usize = 20;
-/// Growth of less than one part in so many is not a peak.
-const SMALLEST_GROWTH: u64 = 100;
+/// The maximum number of items per part.
+const MAX_ITEMS: usize = 20;
+/// A peak exceeds the memory at the first result by at least one part in this many.
+const GROWTH_DIVISOR: u64 = 100;
 
 /// The item of a part, and its bytes.
 pub(super) type Items = BTreeMap<(HostUse, String), f64>;
@@ -48,7 +48,7 @@ pub(super) fn report(
     });
     let at_first = at(first, if is_sampled { 0 } else { resident_peak })?;
     let peak = peak(trace, first).and_then(|time| at(time, 0));
-    let least = at_first.total + at_first.total / SMALLEST_GROWTH;
+    let least = at_first.total + at_first.total / GROWTH_DIVISOR;
     Some(HostMemory {
         peak: peak.filter(|peak| peak.total > least),
         first: at_first,
@@ -283,7 +283,7 @@ fn parts(total: u64, items: Items) -> Vec<HostPart> {
         part.items_in_all = part.items.len() as u64;
         // Equal ones by name, as they are in order.
         part.items.sort_by_key(|item| std::cmp::Reverse(item.bytes));
-        part.items.truncate(MOST);
+        part.items.truncate(MAX_ITEMS);
     }
     parts.retain(|part| part.bytes > 0);
     parts.sort_by_key(|part| std::cmp::Reverse(part.bytes));

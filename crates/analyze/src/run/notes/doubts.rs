@@ -7,9 +7,9 @@ use super::super::summary::{FEW_ITERATIONS, FOR_A_CLASS, Group};
 use super::super::trace::What;
 
 /// A first iteration below this share of a steady one is incomplete.
-const SHORTER: f64 = 0.5;
+const INCOMPLETE_BELOW: f64 = 0.5;
 /// Above this multiple of a steady one, it may include set-up.
-const LONGER: f64 = 1.5;
+const SETUP_ABOVE: f64 = 1.5;
 
 /// The data that doubts are derived from.
 pub(in crate::run) struct Doubts<'a> {
@@ -115,7 +115,7 @@ impl Doubts<'_> {
 
     /// A slow first iteration whose begin is not known may include what precedes it.
     fn with_set_up(&self) -> Option<&'static str> {
-        let slow = || self.in_most(|first, steady| first > LONGER * steady);
+        let slow = || self.in_most(|first, steady| first > SETUP_ABOVE * steady);
         (self.by == IterationsBy::Lines && !self.begins && slow()).then_some(
             "Nothing shows where the first iteration begins, so it may include the set-up of the \
              program; `--iterations 'lines:BEGIN=>END'` names a line that begins it.",
@@ -125,7 +125,7 @@ impl Doubts<'_> {
     /// A first iteration is never much faster than a steady one, unless part of it is
     /// missing.
     fn shorter(&self) -> Option<&'static str> {
-        if !self.in_most(|first, steady| first < SHORTER * steady) {
+        if !self.in_most(|first, steady| first < INCOMPLETE_BELOW * steady) {
             return None;
         }
         match self.by {

@@ -19,7 +19,7 @@ const DISK: &str = "waiting for a disk";
 const WAITING: &str = "waiting";
 const UNKNOWN: &str = "not sampled";
 /// Threads are sampled one after the other: samples closer than this are merged.
-const MERGED: u64 = 1_000_000;
+const MERGE_WITHIN_NS: u64 = 1_000_000;
 
 /// Iterates over the other threads and processes. Times must not decrease.
 pub(super) struct Others<'a> {
@@ -160,14 +160,14 @@ impl<'a> Others<'a> {
     }
 
     fn update(&mut self, now: u64, catalogue: &mut Catalogue) {
-        let soonest = now.saturating_add(MERGED);
+        let soonest = now.saturating_add(MERGE_WITHIN_NS);
         let mut until = self.reading.at(now).max(soonest);
         self.sampled_from_outside = false;
         for other in &mut self.threads {
             until = until.min(other.update(now).max(soonest));
             self.sampled_from_outside |= other.load.is_some();
         }
-        until = until.min(self.children.update(now, MERGED, catalogue));
+        until = until.min(self.children.update(now, MERGE_WITHIN_NS, catalogue));
         self.known_until = until;
         let threads = &self.threads;
         let load = |index: usize| threads[index].load.map_or(0.0, Load::busy);

@@ -4,7 +4,7 @@ use super::super::Cause;
 use super::tally::ItemId;
 
 /// With more parts than this, they are merged.
-const MOST: usize = 1 << 16;
+const MAX_PARTS: usize = 1 << 16;
 
 /// A part of the path.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -33,8 +33,8 @@ impl Parts {
             return;
         }
         self.parts.push(part);
-        if self.parts.len() > MOST {
-            self.grain = (self.grain * 2).max(part.end / MOST as u64).max(1);
+        if self.parts.len() > MAX_PARTS {
+            self.grain = (self.grain * 2).max(part.end / MAX_PARTS as u64).max(1);
             self.parts = merge_short(&self.parts, self.grain);
         }
     }
@@ -122,7 +122,7 @@ mod tests {
             });
         }
         let parts = parts.done();
-        assert!(parts.len() <= MOST + 1);
+        assert!(parts.len() <= MAX_PARTS + 1);
         for parts in [at_most(100, &parts), parts] {
             assert_eq!((parts[0].begin, parts[parts.len() - 1].end), (0, end));
             assert!(parts.windows(2).all(|pair| pair[0].end == pair[1].begin));

@@ -6,17 +6,17 @@
 use super::super::trace::{Process, ProcessSample, Thread, ThreadSample};
 
 /// A load is unknown this long after the last sample.
-const REACH: u64 = 50_000_000;
+const LOAD_VALID_FOR_NS: u64 = 50_000_000;
 /// The shortest interval between samples.
-const EVERY: u64 = 5_000_000;
+const MIN_SAMPLE_INTERVAL_NS: u64 = 5_000_000;
 /// A load above this counts as full.
-const BUSY: f64 = 0.95;
+const FULL_LOAD: f64 = 0.95;
 /// A load below this counts as idle.
 pub(super) const NOT_BUSY: f64 = 0.05;
 
 /// A share of a length, rounded to all or nothing if it is close.
 pub(super) fn portion(length: u64, share: f64) -> u64 {
-    if share >= BUSY {
+    if share >= FULL_LOAD {
         length
     } else if share < NOT_BUSY {
         0
@@ -86,7 +86,7 @@ impl<'a> Samples<'a> {
             let main = thread.id == process.pid && process.made < first.time;
             // The beginning of a thread is unknown. It did not exist at the previous sample, or
             // its CPU time reaches further back.
-            let since = first.time.saturating_sub(used.max(EVERY));
+            let since = first.time.saturating_sub(used.max(MIN_SAMPLE_INTERVAL_NS));
             if main {
                 process.made.min(since)
             } else {
@@ -124,7 +124,7 @@ impl<'a> Samples<'a> {
                 load: Some(self.between(self.next)),
             },
             None => {
-                let end = last.time.saturating_add(REACH);
+                let end = last.time.saturating_add(LOAD_VALID_FOR_NS);
                 if time < end {
                     LoadInterval {
                         begin: last.time,

@@ -9,7 +9,7 @@ use crate::units;
 
 /// The time to read bytecode, relative to compiling the source: 0.03 to 0.08 of the CPU
 /// time of `import torch` with CPython 3.11 and PyTorch 1.13 and 2.8.
-const READ: f64 = 0.05;
+const READ_SHARE: f64 = 0.05;
 
 /// Smaller savings are not reported, in seconds.
 const MIN_SECONDS: f64 = 0.05;
@@ -107,7 +107,7 @@ fn in_every_start(case: &RemedyInput) -> Option<Suggestion> {
             units::duration(seconds),
             keep(case)
         ),
-        seconds * (1.0 - READ),
+        seconds * (1.0 - READ_SHARE),
         "reading bytecode takes 5 % of compiling",
     ))
 }
@@ -134,7 +134,7 @@ fn by_first_start(case: &RemedyInput) -> Option<Suggestion> {
                 units::duration(compiled),
                 keep(case)
             ),
-            (compiled - now) * (1.0 - READ),
+            (compiled - now) * (1.0 - READ_SHARE),
             "starts without this find no bytecode, like the first one",
         );
         Suggestion {

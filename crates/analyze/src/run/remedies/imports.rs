@@ -14,9 +14,9 @@ const WORTH_AVOIDING: f64 = 0.1;
 const MIN_SAVING: f64 = 0.1;
 /// The share of a recorded import that a plain one takes: see the calibration in
 /// docs/results/README.md.
-const PLAIN: f64 = 0.92;
+const PLAIN_SHARE: f64 = 0.92;
 /// The number of imports to name.
-const NAMED: usize = 3;
+const MAX_NAMES: usize = 3;
 
 /// An import with the modules that only it loads.
 struct Avoidable<'a> {
@@ -50,7 +50,7 @@ pub(super) fn avoidable(case: &RemedyInput) -> Option<Suggestion> {
         let parent = tree.parents[index].map(|parent| parent as usize);
         of[index] = parent.and_then(|parent| of[parent]);
         let (begin, end) = tree.spans[index];
-        let seconds = |nanoseconds: u64| nanoseconds as f64 * 1e-9 * case.scale * PLAIN;
+        let seconds = |nanoseconds: u64| nanoseconds as f64 * 1e-9 * case.scale * PLAIN_SHARE;
         let time = seconds(end.min(until).saturating_sub(begin));
         let cpu = seconds(import.usage.cpu);
         match of[index] {
@@ -81,7 +81,7 @@ pub(super) fn avoidable(case: &RemedyInput) -> Option<Suggestion> {
         .iter()
         .map(|avoidable| avoidable.import.name.as_str())
         .collect();
-    let sentences: Vec<String> = (found.iter().take(NAMED))
+    let sentences: Vec<String> = (found.iter().take(MAX_NAMES))
         .map(|Avoidable { time, cpu, import }| {
             let (time, cpu) = (units::duration(*time), units::duration(cpu.max(0.0)));
             let (name, by) = (&import.name, importer(import));

@@ -34,7 +34,7 @@ const MIN_SHARE: f64 = 0.01;
 const MIN_SECONDS: f64 = 0.005;
 
 /// This share of the time to first justifies changing how a program is run.
-const MUCH: f64 = 0.05;
+const WORTH_A_CHANGE: f64 = 0.05;
 
 /// The data that remedies are derived from.
 pub(super) struct RemedyInput<'a> {
@@ -137,7 +137,7 @@ impl<'a> RemedyInput<'a> {
 
     /// Returns true if a cause, or part of one, is large enough for a separate remedy.
     fn is_much(&self, seconds: f64) -> bool {
-        seconds > 0.0 && seconds >= MUCH * self.report.time_to_first.estimate
+        seconds > 0.0 && seconds >= WORTH_A_CHANGE * self.report.time_to_first.estimate
     }
 
     /// The items of a cause.

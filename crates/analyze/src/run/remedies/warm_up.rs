@@ -16,7 +16,7 @@ use crate::units;
 const MIN_SAVING: f64 = 100e-6;
 const MIN_PART: f64 = 0.1;
 /// A cause is listed if it has at least this share of the excess.
-const LISTED: f64 = 0.1;
+const MIN_LISTED_SHARE: f64 = 0.1;
 
 /// Repeated work that is slower at first.
 struct Repeated {
@@ -94,7 +94,7 @@ pub(super) fn warm_up(case: &RemedyInput) -> Option<Suggestion> {
          shows the gain in the timed regions of the changed program.",
     );
     let causes: Vec<Cause> = (repeated.beyond.iter())
-        .filter(|part| part.seconds >= LISTED * saved)
+        .filter(|part| part.seconds >= MIN_LISTED_SHARE * saved)
         .map(|part| part.cause)
         .collect();
     let mut suggestion = remedy(

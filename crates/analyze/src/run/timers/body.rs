@@ -81,7 +81,7 @@ pub fn body(file: &str, source: &str, from: u32, to: u32) -> Option<String> {
             .map(|c| i32::from("([{".contains(c)) - i32::from(")]}".contains(c)))
             .sum();
         // In C, a brace may close a block opened before.
-        if open <= 0 || end + 1 == lines.len() || end - to == LONGEST {
+        if open <= 0 || end + 1 == lines.len() || end - to == MAX_OPEN_LINES {
             break text;
         }
         end += 1;
@@ -114,8 +114,8 @@ static MADE: LazyLock<Regex> = LazyLock::new(|| {
 /// that text.
 fn with_values(text: &str, source: &str, slashes: bool) -> String {
     /// Longer sources are not searched.
-    const LONGEST_SOURCE: usize = 256 << 10;
-    if source.len() > LONGEST_SOURCE {
+    const MAX_SOURCE: usize = 256 << 10;
+    if source.len() > MAX_SOURCE {
         return text.to_owned();
     }
     let names = |text: &str| -> Vec<String> {
@@ -154,7 +154,7 @@ fn with_values(text: &str, source: &str, slashes: bool) -> String {
 }
 
 /// The maximum number of lines for which brackets may stay open.
-const LONGEST: usize = 100;
+const MAX_OPEN_LINES: usize = 100;
 
 fn indentation(line: &str) -> usize {
     line.len() - line.trim_start().len()

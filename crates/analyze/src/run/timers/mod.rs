@@ -54,7 +54,7 @@ pub fn timed_lines(recording: &Recording, timers: &Timers) -> BTreeSet<(String, 
 
 /// A region that is longer than the first iteration by less than this share shows the same
 /// number.
-const SAME: f64 = 0.1;
+const SAME_WITHIN: f64 = 0.1;
 
 /// The time that the first execution of a region takes in addition to the first iteration, if
 /// it contains only that iteration, or its begin, in all counted starts, and is markedly
@@ -93,7 +93,7 @@ fn around(case: &SummaryInput, region: &Region) -> Option<AroundReport> {
         outside.push(sum);
     }
     let (first, longer) = (mean(&firsts)?.value, mean(&longer)?.value);
-    (longer > SAME * first).then(|| AroundReport {
+    (longer > SAME_WITHIN * first).then(|| AroundReport {
         seconds: longer,
         causes: in_order(&mean_shares(outside.into_iter(), longer)),
     })

@@ -118,10 +118,10 @@ fn region(
 /// recorded just after it was made; where the thread was interrupted in between, the window is
 /// too short or too long. A large deviation means that the clock was set.
 fn as_read((begin, end): (u64, u64), difference: i64) -> (u64, u64) {
-    const MOST: u64 = 1_000_000_000;
+    const MAX_DEVIATION_NS: u64 = 1_000_000_000;
     let recorded = end.saturating_sub(begin);
     match u64::try_from(difference) {
-        Ok(seen) if seen == 0 || seen.abs_diff(recorded) > MOST => (begin, end),
+        Ok(seen) if seen == 0 || seen.abs_diff(recorded) > MAX_DEVIATION_NS => (begin, end),
         Ok(seen) if seen > recorded => (end.saturating_sub(seen), end),
         Ok(seen) => (begin, begin + seen),
         Err(_) => (begin, end),

@@ -197,13 +197,13 @@ pub(super) fn differences(text: &str) -> Vec<(String, String)> {
 /// first of them, and the others are empty.
 fn joined<'a>(texts: &[&'a str], slashes: bool) -> Vec<Cow<'a, str>> {
     /// A bracket is not open for more lines.
-    const LONGEST: usize = 16;
+    const MAX_OPEN_LINES: usize = 16;
     let mut whole: Vec<Cow<str>> = texts.iter().map(|text| Cow::Borrowed(*text)).collect();
     let mut at = 0;
     while at < texts.len() {
         let mut depth = open(texts[at], slashes);
         let mut end = at + 1;
-        while depth.is_some_and(|depth| depth > 0) && end < texts.len().min(at + LONGEST) {
+        while depth.is_some_and(|depth| depth > 0) && end < texts.len().min(at + MAX_OPEN_LINES) {
             // The last line may end a statement of C.
             let text = texts[end].trim_end().trim_end_matches(';');
             depth = depth.zip(open(text, slashes)).map(|(all, one)| all + one);
@@ -694,7 +694,7 @@ impl Found {
     /// `clock_gettime(CLOCK_MONOTONIC, &t); return t.tv_sec + 1e-9 * t.tv_nsec;`.
     fn returned_soon(&mut self, texts: &[&str]) {
         /// The lines after a reading in which it is returned.
-        const SOON: usize = 6;
+        const MAX_LINES_TO_RETURN: usize = 6;
         let is_subtracted = |line: u32| {
             let mut differences = self.differences.keys();
             self.one_line.contains(&line) || differences.any(|(a, b)| *a == line || *b == line)
@@ -703,7 +703,7 @@ impl Found {
         for (variable, sites) in &self.variables {
             for site in sites.iter().filter(|site| !is_subtracted(site.line)) {
                 let from = (site.line as usize).saturating_sub(1);
-                let near = texts.iter().skip(from).take(SOON);
+                let near = texts.iter().skip(from).take(MAX_LINES_TO_RETURN);
                 let mut returns = near
                     .flat_map(|text| statements(text))
                     .filter(|statement| RETURNED.is_match(statement));

@@ -355,18 +355,18 @@ fn text<'a>(facts: &Facts<'a>, span: &Span) -> &'a str {
 }
 
 fn spans_of_start(start: &StartData, which: Iteration, named: Option<&str>) -> Option<Counted> {
-    let is = |facts: &Facts, span: &Span| {
+    let matches = |facts: &Facts, span: &Span| {
         span.what == What::Iteration(which) && named.is_none_or(|name| text(facts, span) == name)
     };
     let (process, thread) = (start.facts.iter().enumerate()).find_map(|(process, facts)| {
         let mut threads = facts.process.threads.iter();
-        let thread = threads.position(|one| one.spans.iter().any(|span| is(facts, span)))?;
+        let thread = threads.position(|one| one.spans.iter().any(|span| matches(facts, span)))?;
         Some((process, thread))
     })?;
     let facts = &start.facts[process];
     let spans = facts.process.threads[thread].spans.iter();
     let windows: Vec<(u64, u64)> = spans
-        .filter(|span| is(facts, span))
+        .filter(|span| matches(facts, span))
         .map(|span| (span.begin, span.end))
         .collect();
     let lengths = windows.iter().map(|(begin, end)| seconds(end - begin));
@@ -447,9 +447,9 @@ fn lines(from: &Frame, to: &Frame) -> String {
 /// A list of region names, with each file named once: `a.py:3–5 and 9–11`.
 pub(in crate::run) fn listed(names: &[String]) -> String {
     /// The number of regions to name.
-    const NAMED: usize = 3;
+    const MAX_NAMES: usize = 3;
     let mut words: Vec<String> = Vec::new();
-    for (at, name) in names.iter().enumerate().take(NAMED) {
+    for (at, name) in names.iter().enumerate().take(MAX_NAMES) {
         let before = at.checked_sub(1).and_then(|at| names[at].split_once(':'));
         match name.split_once(':') {
             Some((file, lines)) if before.is_some_and(|before| before.0 == file) => {
@@ -458,8 +458,8 @@ pub(in crate::run) fn listed(names: &[String]) -> String {
             _ => words.push(name.clone()),
         }
     }
-    if names.len() > NAMED {
-        words.push(format!("{} more", names.len() - NAMED));
+    if names.len() > MAX_NAMES {
+        words.push(format!("{} more", names.len() - MAX_NAMES));
     }
     match words.split_last() {
         Some((last, [])) => last.clone(),

@@ -10,7 +10,7 @@ use super::super::{Bar, Cause};
 use crate::units;
 
 /// Bars shorter than one n-th of the total are not visible.
-const VISIBLE: u64 = 2000;
+const VISIBLE_PARTS: u64 = 2000;
 
 /// A bar without labels.
 #[derive(Clone, Copy)]
@@ -28,7 +28,7 @@ struct Raw {
 /// At most `most` bars of a thread until `until`.
 pub(super) fn bars(facts: &Facts, thread: usize, until: u64, most: usize) -> Vec<Bar> {
     let spans = &facts.process.threads[thread].spans;
-    let mut grain = (until / VISIBLE).max(1);
+    let mut grain = (until / VISIBLE_PARTS).max(1);
     let mut raw = merged(judged(facts, spans, until), grain, false);
     while raw.len() > most && grain <= until {
         grain *= 2;

@@ -148,7 +148,7 @@ fn compiler_row(start: &StartData, compilers: &[usize], until: u64, most: usize)
 // The imports as a tree, without modules too small to be visible.
 
 /// Modules below this share of all imports are omitted.
-const VISIBLE: f64 = 0.003;
+const MIN_SHARE: f64 = 0.003;
 
 /// The top-level imports, each with its nested imports.
 fn tree(process: &Process, tree: &Tree) -> Vec<FlameNode> {
@@ -162,7 +162,7 @@ fn tree(process: &Process, tree: &Tree) -> Vec<FlameNode> {
             None => all += wall(*at as usize),
         }
     }
-    let least = VISIBLE * all as f64;
+    let least = MIN_SHARE * all as f64;
     let mut children: Vec<Vec<FlameNode>> = vec![Vec::new(); count];
     let mut roots = Vec::new();
     // Children come after their parents, so that in reverse order each node is complete.

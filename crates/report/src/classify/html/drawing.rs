@@ -15,9 +15,9 @@ use crate::html::svg::Point;
 use crate::units::{ABSENT, duration, ratio, span};
 
 /// The maximum number of plots.
-const DRAWN: usize = 48;
+const MAX_PLOTS: usize = 48;
 /// The number of plots that are not folded away.
-const OPEN: usize = 6;
+const UNFOLDED_PLOTS: usize = 6;
 /// The minimum number of iterations for a plot.
 const MIN_ITERATIONS: usize = 3;
 /// The maximum number of starts in the data table of a plot.
@@ -31,7 +31,7 @@ pub(super) fn add(page: &mut Page<ClassifyReport>, sketches: &[Option<ClassifySk
         .filter(|at| sketches.get(*at).is_some_and(Option::is_some))
         .collect();
     // If all are visible, keep their order.
-    if order.len() > OPEN {
+    if order.len() > UNFOLDED_PLOTS {
         order.sort_by_key(|at| {
             let benchmark = &report.benchmarks[*at];
             let mixed = benchmark.consistency == Consistency::BadInconsistent;
@@ -39,7 +39,7 @@ pub(super) fn add(page: &mut Page<ClassifyReport>, sketches: &[Option<ClassifySk
         });
     }
     let mut figures: Vec<Markup> = Vec::new();
-    for at in order.iter().take(DRAWN) {
+    for at in order.iter().take(MAX_PLOTS) {
         let (Some(Some(sketch)), benchmark) = (sketches.get(*at), &report.benchmarks[*at]) else {
             continue;
         };
@@ -53,14 +53,14 @@ pub(super) fn add(page: &mut Page<ClassifyReport>, sketches: &[Option<ClassifySk
         "Each line is a start. Both scales are logarithmic, which spreads out the first \
                     iterations. Discard everything to the left of the vertical line."
             .to_owned();
-    if order.len() > DRAWN {
+    if order.len() > MAX_PLOTS {
         lead.push_str(&format!(
             " {} of {} benchmarks are shown, those that settle worst first.",
             figures.len(),
             report.benchmarks.len()
         ));
     }
-    let rest = figures.split_off(figures.len().min(OPEN));
+    let rest = figures.split_off(figures.len().min(UNFOLDED_PLOTS));
     let key = legend(&[
         (None, "start", "a start".to_owned()),
         (None, "level", "steady".to_owned()),

@@ -42,7 +42,7 @@ pub fn classify_html(report: &ClassifyReport, sketches: &[Option<ClassifySketch>
 /// The maximum number of rows in the table of benchmarks.
 const ROWS: usize = 2000;
 /// The maximum number of files and notes to list.
-const LISTED: usize = 200;
+const MAX_LISTED: usize = 200;
 
 /// The CSS class of a class of behaviour.
 fn style(class: Class) -> String {
@@ -187,9 +187,9 @@ fn notes(page: &mut Page<ClassifyReport>) {
 /// A list of the first items, and the number of the others.
 fn first(items: impl Iterator<Item = Markup>) -> Markup {
     let mut items: Vec<Markup> = items.collect();
-    if items.len() > LISTED {
-        let more = items.len() - LISTED;
-        items.truncate(LISTED);
+    if items.len() > MAX_LISTED {
+        let more = items.len() - MAX_LISTED;
+        items.truncate(MAX_LISTED);
         items.push(html! { (more) " more in --json" });
     }
     list("plain", items.into_iter())

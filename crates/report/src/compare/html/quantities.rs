@@ -127,7 +127,7 @@ fn row(quantity: &QuantityChange, field: &Field, (name, below): (String, String)
 /// The point where the scale becomes logarithmic if there is no margin.
 const USUAL_MARGIN: f64 = 0.05;
 /// The largest end of an interval that extends the scale.
-const FAR: f64 = 10.0;
+const MAX_SCALE: f64 = 10.0;
 /// The largest change that extends the scale.
 const FURTHEST: f64 = 1000.0;
 /// The approximate width of a character on the axis, in percent of the plot.
@@ -154,7 +154,7 @@ impl Field {
         };
         let most = parts.fold(2.0 * bend, |most, part| {
             let ends = [part.low, part.high].into_iter().flatten();
-            let ends = ends.map(|end| far(end, FAR)).fold(0.0, f64::max);
+            let ends = ends.map(|end| far(end, MAX_SCALE)).fold(0.0, f64::max);
             most.max(ends).max(far(part.value, FURTHEST))
         });
         Field {
@@ -247,9 +247,9 @@ pub(super) fn badge(verdict: Verdict, text: &str) -> Markup {
 // folded away.
 
 /// The maximum number of changed and of inconclusive quantities.
-const DRAWN: usize = 200;
+const MAX_DRAWN: usize = 200;
 /// The maximum number of unchanged quantities.
-const LISTED: usize = 600;
+const MAX_LISTED: usize = 600;
 
 /// Adds the sections.
 pub(super) fn add_lab(page: &mut ComparePage) {
@@ -261,7 +261,7 @@ pub(super) fn add_lab(page: &mut ComparePage) {
         margin(report.max_regression)
     );
     let drawn = |quantities: &[&QuantityChange]| {
-        let most = quantities.len().min(DRAWN);
+        let most = quantities.len().min(MAX_DRAWN);
         let left = match quantities.len() - most {
             0 => String::new(),
             left => {
@@ -295,7 +295,7 @@ pub(super) fn add_lab(page: &mut ComparePage) {
 fn same(quantities: &[&QuantityChange]) -> Markup {
     let mut data = Table::new(&["series", "on", "quantity", "base", "new", "change"]);
     data.words = vec![1, 2];
-    for quantity in quantities.iter().take(LISTED) {
+    for quantity in quantities.iter().take(MAX_LISTED) {
         let level = |level: &Option<Level>| {
             let level = level.as_ref();
             level.map_or(ABSENT.to_owned(), |level| {

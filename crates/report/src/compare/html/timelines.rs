@@ -20,9 +20,9 @@ use crate::html::svg::{Anchor, Mark, Svg};
 use crate::units::{ABSENT, duration};
 
 /// The number of segments per path in the static picture: the longest ones.
-const STILL: usize = 150;
+const MAX_DRAWN_SEGMENTS: usize = 150;
 /// The number of segments per path in the data table: the longest ones.
-const LISTED: usize = 40;
+const MAX_LISTED_SEGMENTS: usize = 40;
 
 /// Adds the section, with a note in place of missing timelines.
 pub(super) fn add(page: &mut ComparePage, views: [Option<&RunView>; 2]) {
@@ -102,7 +102,7 @@ fn draw(layout: Layout, sides: &[(&str, &RunView)], until: f64) -> Svg {
     for (row, (name, view)) in sides.iter().enumerate() {
         bands.name(row, name);
         let top = bands.middle(row) - 11.0;
-        for part in parts(view, STILL) {
+        for part in parts(view, MAX_DRAWN_SEGMENTS) {
             let (from, to) = (bands.axis.at(part.begin), bands.axis.at(part.end));
             let tooltip = format!(
                 "{name}: {} {} {}",
@@ -129,7 +129,7 @@ fn table(sides: &[(&str, &RunView)]) -> Table {
     let mut table = Table::new(&["side", "from", "to", "time", "cause", "main item"]);
     table.words = vec![4, 5];
     for (name, view) in sides {
-        for part in parts(view, LISTED) {
+        for part in parts(view, MAX_LISTED_SEGMENTS) {
             table.rows.push(vec![
                 (*name).to_owned(),
                 duration(part.begin),
@@ -213,7 +213,7 @@ const RIGHT: f64 = 16.0;
 const TOP: f64 = 34.0;
 const ROW: f64 = 54.0;
 /// The maximum number of starts per side.
-const DRAWN: usize = 200;
+const MAX_DRAWN_STARTS: usize = 200;
 
 /// Adds the section.
 pub(super) fn add_starts(page: &mut ComparePage) {
@@ -260,7 +260,7 @@ fn figure(page: &mut ComparePage, quantity: &QuantityChange) -> Option<Markup> {
     for (row, (name, level)) in sides.iter().enumerate() {
         let middle = TOP + ROW * (row as f64 + 0.5) - 6.0;
         svg.text("label", Anchor::Start, (4.0, middle + 5.0), name);
-        for (at, start) in level.values.iter().enumerate().take(DRAWN) {
+        for (at, start) in level.values.iter().enumerate().take(MAX_DRAWN_STARTS) {
             data.rows.push(vec![
                 (*name).to_owned(),
                 (at + 1).to_string(),

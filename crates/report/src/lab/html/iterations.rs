@@ -23,7 +23,7 @@ const FAMILIES: [(&str, &str); 5] = [
     ("prealloc", "Allocation after a large block"),
 ];
 /// The number of charts per family that are not folded away.
-const OPEN: usize = 4;
+const UNFOLDED_CHARTS: usize = 4;
 /// The maximum number of points on the page, so that it stays small.
 const POINTS: usize = 60_000;
 
@@ -58,7 +58,7 @@ pub(super) fn add(page: &mut Page, subjects: &[Subject]) {
         if figures.is_empty() {
             continue;
         }
-        let rest = figures.split_off(figures.len().min(OPEN));
+        let rest = figures.split_off(figures.len().min(UNFOLDED_CHARTS));
         let more = folded(&format!("{} more", rest.len()), &grid(&rest));
         parts.push(html! { h3 { (title) } (grid(&figures)) (more) });
     }

@@ -19,7 +19,7 @@ const COLORS: usize = 10;
 /// The name of the bar of the minimal native program.
 const FLOOR: &str = "floor";
 /// The name of its only stage if it is drawn as a whole.
-const WHOLE: &str = "a minimal native program";
+const WHOLE_NAME: &str = "a minimal native program";
 
 /// A bar of consecutive stages.
 struct Bar {
@@ -121,7 +121,7 @@ fn floor(page: &Page, device: &str, whole: bool) -> Option<Bar> {
     let drawable = |(_, seconds): &(String, f64)| seconds.is_finite() && *seconds > 0.0;
     let mut parts: Vec<(String, f64)> = floor.parts.clone();
     if whole || parts.is_empty() {
-        parts = vec![(WHOLE.to_owned(), floor.seconds)];
+        parts = vec![(WHOLE_NAME.to_owned(), floor.seconds)];
     }
     parts.retain(drawable);
     (!parts.is_empty()).then(|| Bar {
@@ -215,7 +215,7 @@ fn figure(page: &mut Page, title: &str, subject: &str, bars: &[Bar]) -> Markup {
 }
 
 fn color(stages: &[&str], index: usize) -> usize {
-    if stages[index] == WHOLE {
+    if stages[index] == WHOLE_NAME {
         COLORS
     } else {
         index % COLORS

@@ -15,7 +15,7 @@ use crate::terminal::{Screen, Style, Terminal, joined};
 use crate::units::bytes;
 
 /// The maximum number of differing first starts to list; the others are counted.
-const NAMED: usize = 5;
+const MAX_NAMES: usize = 5;
 
 /// Renders the report; no line is wider than the terminal.
 pub fn lab_terminal(report: &LabReport, terminal: &Terminal) -> String {
@@ -94,15 +94,15 @@ fn show_notes(screen: &mut Screen, report: &LabReport, subjects: &[Subject]) {
     let starts = first_starts(subjects);
     if !starts.is_empty() {
         screen.title("The first start, reported separately");
-        for (what, sentence) in starts.iter().take(NAMED) {
+        for (what, sentence) in starts.iter().take(MAX_NAMES) {
             bullet(screen, "", Style::Plain, &format!("{what}: {sentence}"));
         }
-        if starts.len() > NAMED {
+        if starts.len() > MAX_NAMES {
             bullet(
                 screen,
                 "",
                 Style::Dim,
-                &format!("and {} more", starts.len() - NAMED),
+                &format!("and {} more", starts.len() - MAX_NAMES),
             );
         }
     }

@@ -15,7 +15,7 @@ use crate::run::words::{counted, percent, waited};
 use crate::units::{ABSENT, bytes, duration, tie};
 
 /// Causes below this share are folded away.
-const SMALL: f64 = 0.005;
+const FOLDED_BELOW: f64 = 0.005;
 
 /// Adds the section.
 pub(super) fn add(page: &mut RunPage) {
@@ -31,8 +31,10 @@ pub(super) fn add(page: &mut RunPage) {
         .map(|cause| cause.share)
         .filter(|share| share.is_finite())
         .fold(0.0, f64::max);
-    let (small, large): (Vec<&CauseReport>, Vec<&CauseReport>) =
-        report.causes.iter().partition(|cause| cause.share < SMALL);
+    let (small, large): (Vec<&CauseReport>, Vec<&CauseReport>) = report
+        .causes
+        .iter()
+        .partition(|cause| cause.share < FOLDED_BELOW);
     let rows =
         |causes: &[&CauseReport]| list("causes", causes.iter().map(|cause| row(cause, largest)));
     let sum: f64 = small.iter().map(|cause| cause.seconds).sum();

@@ -23,8 +23,8 @@ use crate::units::duration;
 
 /// The numbers of parts of the path in the static picture and in the data table: the
 /// longest ones.
-const STILL: usize = 150;
-const LISTED: usize = 60;
+const MAX_DRAWN_PARTS: usize = 150;
+const MAX_LISTED_PARTS: usize = 60;
 
 /// Adds the section.
 pub(super) fn timeline(page: &mut RunPage, view: &RunView) {
@@ -82,7 +82,7 @@ fn draw(layout: Layout, view: &RunView) -> Svg {
     let step = round_step(view.until, layout.ticks);
     let mut bands = Bands::new(layout, &[true], Axis::from_zero(view.until, step, duration));
     let top = bands.middle(0) - 11.0;
-    for part in longest(&view.path, STILL, |part| (part.begin, part.end)) {
+    for part in longest(&view.path, MAX_DRAWN_PARTS, |part| (part.begin, part.end)) {
         let (from, to) = (bands.axis.at(part.begin), bands.axis.at(part.end));
         let say = format!(
             "{}: {} {}",
@@ -111,7 +111,7 @@ fn draw(layout: Layout, view: &RunView) -> Svg {
 fn path_table(view: &RunView) -> Table {
     let mut table = Table::new(&["from", "to", "time", "cause", "main item"]);
     table.words = vec![3, 4];
-    for part in longest(&view.path, LISTED, |part| (part.begin, part.end)) {
+    for part in longest(&view.path, MAX_LISTED_PARTS, |part| (part.begin, part.end)) {
         table.rows.push(vec![
             duration(part.begin),
             duration(part.end),

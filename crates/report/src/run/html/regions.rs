@@ -15,7 +15,7 @@ use crate::run::words::{
 use crate::units::{ABSENT, duration, ratio};
 
 /// The number of regions to draw.
-const DRAWN: usize = 12;
+const MAX_DRAWN: usize = 12;
 
 /// Adds the section.
 pub(super) fn add(page: &mut RunPage) {
@@ -59,7 +59,7 @@ pub(super) fn add(page: &mut RunPage) {
 /// Draws regions as bars, with a table and notes.
 fn drawn(page: &mut RunPage, title: &str, regions: &[&RegionReport]) -> Markup {
     let mut all = Vec::new();
-    for region in regions.iter().take(DRAWN) {
+    for region in regions.iter().take(MAX_DRAWN) {
         let name = cut(&region.name, 40);
         let first = match (region.count, &region.repeats) {
             (2.., _) => format!("{name}, first of {}", region.count),

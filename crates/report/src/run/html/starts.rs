@@ -11,7 +11,7 @@ use crate::run::words::{counted, slowest_first, temperature, time_span};
 use crate::units::{ABSENT, bytes, duration};
 
 /// The number of starts to draw.
-const DRAWN: usize = 24;
+const MAX_DRAWN: usize = 24;
 
 /// Adds the section.
 pub(super) fn add(page: &mut RunPage) {
@@ -89,7 +89,7 @@ fn starts(page: &mut RunPage, starts: &[StartReport]) -> Markup {
     let mut last = None;
     let all: Vec<Bar> = order
         .iter()
-        .take(DRAWN)
+        .take(MAX_DRAWN)
         .map(|(index, start)| {
             let new = last.replace(start.temperature) != Some(start.temperature);
             Bar {
@@ -101,8 +101,8 @@ fn starts(page: &mut RunPage, starts: &[StartReport]) -> Markup {
             }
         })
         .collect();
-    let title = match starts.len() > DRAWN {
-        true => format!("{DRAWN} of {} starts", starts.len()),
+    let title = match starts.len() > MAX_DRAWN {
+        true => format!("{MAX_DRAWN} of {} starts", starts.len()),
         false => "Every start".to_owned(),
     };
     // The chart of temperatures above already has a legend.

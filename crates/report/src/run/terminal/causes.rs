@@ -9,7 +9,7 @@ use crate::terminal::{Screen, Style, clean, fit, pad, width};
 use crate::units::duration;
 
 /// Causes below this share are combined.
-const SMALL: f64 = 0.005;
+const COMBINED_BELOW: f64 = 0.005;
 /// The length of the bars, and on a wide terminal.
 const BAR: usize = 16;
 const LONG_BAR: usize = 32;
@@ -91,8 +91,10 @@ pub(super) fn show(screen: &mut Screen, report: &RunReport) {
 
 fn rows(report: &RunReport) -> Vec<Row> {
     // Causes without a comparable share are shown separately rather than lost.
-    let (small, large): (Vec<_>, Vec<_>) =
-        report.causes.iter().partition(|cause| cause.share < SMALL);
+    let (small, large): (Vec<_>, Vec<_>) = report
+        .causes
+        .iter()
+        .partition(|cause| cause.share < COMBINED_BELOW);
     let mut rows: Vec<Row> = large
         .iter()
         .map(|cause| Row {
@@ -108,7 +110,7 @@ fn rows(report: &RunReport) -> Vec<Row> {
                 _ => Style::Plain,
             },
             functions: (cause.functions.iter().take(FUNCTIONS))
-                .filter(|function| function.share >= SMALL)
+                .filter(|function| function.share >= COMBINED_BELOW)
                 .map(|one| (one.seconds, clean(&function(one))))
                 .collect(),
         })

@@ -6,7 +6,7 @@ use crate::terminal::{Screen, Style};
 use crate::units::duration;
 
 /// The number of causes to name; the rest are counted.
-const NAMED: usize = 5;
+const MAX_NAMES: usize = 5;
 /// Causes that take less time are left out below this share of the difference.
 const MIN_PART: f64 = 0.01;
 /// The number of causes to name that take less time.
@@ -69,7 +69,7 @@ fn sentence(report: &RunReport) -> Option<String> {
             )
         }
     };
-    text.push_str(&listed(along, NAMED, named));
+    text.push_str(&listed(along, MAX_NAMES, named));
     if !against.is_empty() {
         let less = if is_less { "more" } else { "less" };
         let named = |part: &CauseSeconds| {

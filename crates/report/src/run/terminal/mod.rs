@@ -33,7 +33,7 @@ pub fn run_terminal(report: &RunReport, terminal: &Terminal) -> String {
 }
 
 /// The maximum length of an environment variable to show, in bytes.
-const SHORT: usize = 40;
+const MAX_VALUE_BYTES: usize = 40;
 
 /// Shows the notes, then the machine.
 fn show_notes(screen: &mut Screen, report: &RunReport) {
@@ -57,7 +57,7 @@ fn show_notes(screen: &mut Screen, report: &RunReport) {
     let short = report
         .environment
         .iter()
-        .filter(|(_, value)| value.len() <= SHORT);
+        .filter(|(_, value)| value.len() <= MAX_VALUE_BYTES);
     facts.extend(short.map(|(name, value)| format!("{name}={value}")));
     screen.blank();
     screen.paragraph(&[], 0, Style::Dim, &joined(&facts));

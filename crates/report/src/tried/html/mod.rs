@@ -180,7 +180,7 @@ const METHOD: [(&str, &str); 3] = [
 // The configurations: a bar by cause for each, and a mark for every start.
 
 /// Half the height of a bar.
-const HALF: f64 = 10.0;
+const HALF_BAR: f64 = 10.0;
 /// The distance from the middle of a bar to the marks below it.
 const BELOW: f64 = 17.0;
 
@@ -264,15 +264,15 @@ fn draw(layout: Layout, report: &TriedReport, longest: f64) -> Svg {
         if parts.is_empty() {
             let from = bands.axis.at(0.0);
             let to = bands.axis.at(value.unwrap_or(0.0));
-            let size = ((to - from).max(0.6), 2.0 * HALF);
+            let size = ((to - from).max(0.6), 2.0 * HALF_BAR);
             bands
                 .svg
-                .rect("bar whole", (from, middle - HALF), size, &name);
+                .rect("bar whole", (from, middle - HALF_BAR), size, &name);
         }
         let stack = Stack {
             axis: &bands.axis,
-            top: middle - HALF,
-            height: 2.0 * HALF,
+            top: middle - HALF_BAR,
+            height: 2.0 * HALF_BAR,
             name: &name,
         };
         stack.draw(&mut bands.svg, &parts);

@@ -13,7 +13,7 @@ use crate::recorder::{self, Open};
 
 /// The maximum number of open ranges per thread, and of started ones. Further ones are not
 /// recorded.
-const DEEPEST: usize = 64;
+const MAX_OPEN: usize = 64;
 const STARTED: usize = 256;
 
 /// A range that has begun.
@@ -45,7 +45,7 @@ pub(super) fn mark(domain: *const c_void, name: u32) {
 }
 
 struct Stack {
-    ranges: [Option<Range>; DEEPEST],
+    ranges: [Option<Range>; MAX_OPEN],
     depth: usize,
     /// The number of pushed ranges without a free entry.
     beyond: usize,
@@ -53,7 +53,7 @@ struct Stack {
 
 impl Stack {
     const EMPTY: Stack = Stack {
-        ranges: [None; DEEPEST],
+        ranges: [None; MAX_OPEN],
         depth: 0,
         beyond: 0,
     };
@@ -199,13 +199,13 @@ mod tests {
     #[test]
     fn ranges_beyond_the_limit_are_popped_first() {
         let mut stack = Stack::EMPTY;
-        for _ in 0..DEEPEST + 2 {
+        for _ in 0..MAX_OPEN + 2 {
             stack.push(|| Range::begin(domain(0), 0, true));
         }
-        let popped = (0..DEEPEST + 4)
+        let popped = (0..MAX_OPEN + 4)
             .filter(|_| stack.pop(domain(0)).is_some())
             .count();
-        assert_eq!(popped, DEEPEST);
+        assert_eq!(popped, MAX_OPEN);
     }
 
     #[test]

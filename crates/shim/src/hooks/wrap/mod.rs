@@ -102,8 +102,8 @@ static WRAPPED: [Slot; SLOTS] = [const { Slot::free() }; SLOTS];
 static COUNT: AtomicUsize = AtomicUsize::new(0);
 
 /// From a real function to the number of its slot plus one: open addressing by the pointer.
-const PLACES: usize = 4 * SLOTS;
-static BY_POINTER: [AtomicU16; PLACES] = [const { AtomicU16::new(0) }; PLACES];
+const BUCKETS: usize = 4 * SLOTS;
+static BY_POINTER: [AtomicU16; BUCKETS] = [const { AtomicU16::new(0) }; BUCKETS];
 
 #[inline]
 pub(crate) fn slot(number: usize) -> Option<&'static Slot> {
@@ -112,7 +112,7 @@ pub(crate) fn slot(number: usize) -> Option<&'static Slot> {
 
 fn places(real: usize) -> impl Iterator<Item = &'static AtomicU16> {
     let hash = (real >> 4).wrapping_mul(0x9e37_79b9_7f4a_7c15_u64 as usize) >> 20;
-    (0..PLACES).filter_map(move |step| BY_POINTER.get(hash.wrapping_add(step) % PLACES))
+    (0..BUCKETS).filter_map(move |step| BY_POINTER.get(hash.wrapping_add(step) % BUCKETS))
 }
 
 fn known(real: usize) -> Option<(usize, &'static Slot)> {

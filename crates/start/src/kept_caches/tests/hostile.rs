@@ -58,12 +58,12 @@ fn refusal(scratch: &Scratch, mut bundle: impl Read) -> String {
     why
 }
 
-const FINE: (&str, &[u8]) = ("triton_cache_dir/k/a", b"some code");
+const VALID_ENTRY: (&str, &[u8]) = ("triton_cache_dir/k/a", b"some code");
 
 #[test]
 fn a_valid_bundle_is_accepted() {
     let scratch = Scratch::new();
-    let made = bundle(&scratch, &[FINE, ("numba_cache_dir/x", b"")]);
+    let made = bundle(&scratch, &[VALID_ENTRY, ("numba_cache_dir/x", b"")]);
     let done = unpack(&mut made.as_slice(), None, &here(), &mut on).expect("it is right");
     assert_eq!((done.files, done.bytes), (2, 9));
 }
@@ -84,7 +84,10 @@ fn paths_outside_the_caches_are_refused() {
         "bin/ls",
         "",
     ] {
-        let why = refusal(&scratch, bundle(&scratch, &[FINE, (path, b"x")]).as_slice());
+        let why = refusal(
+            &scratch,
+            bundle(&scratch, &[VALID_ENTRY, (path, b"x")]).as_slice(),
+        );
         let is_expected = why.contains("not within a cache") || why.contains("damaged");
         assert!(is_expected, "{path:?}: {why}");
     }
@@ -94,7 +97,7 @@ fn paths_outside_the_caches_are_refused() {
     ] {
         let why = refusal(
             &scratch,
-            bundle(&scratch, &[FINE, (twice, b"x")]).as_slice(),
+            bundle(&scratch, &[VALID_ENTRY, (twice, b"x")]).as_slice(),
         );
         assert!(why.contains(word), "{why}");
     }
@@ -110,10 +113,10 @@ fn links_devices_and_setuid_files_are_refused() {
         (EntryType::Fifo, 0o644),
         (EntryType::Regular, 0o4755),
     ] {
-        let mut made = bundle(&scratch, &[FINE]);
+        let mut made = bundle(&scratch, &[VALID_ENTRY]);
         // The last header is that of the file, before its content and the end.
         let at = made.len() - 4 * BLOCK;
-        made[at..at + BLOCK].copy_from_slice(&block(FINE.0, kind, mode, 9, 1));
+        made[at..at + BLOCK].copy_from_slice(&block(VALID_ENTRY.0, kind, mode, 9, 1));
         let why = refusal(&scratch, made.as_slice());
         assert!(why.contains("never packs"), "{kind:?}: {why}");
     }
@@ -122,9 +125,15 @@ fn links_devices_and_setuid_files_are_refused() {
 #[test]
 fn wrong_sizes_are_refused() {
     let scratch = Scratch::new();
-    let mut made = bundle(&scratch, &[FINE]);
+    let mut made = bundle(&scratch, &[VALID_ENTRY]);
     let at = made.len() - 4 * BLOCK;
-    made[at..at + BLOCK].copy_from_slice(&block(FINE.0, EntryType::Regular, 0o644, 1 << 32, 1));
+    made[at..at + BLOCK].copy_from_slice(&block(
+        VALID_ENTRY.0,
+        EntryType::Regular,
+        0o644,
+        1 << 32,
+        1,
+    ));
     // The stream never ends.
     let endless = made.as_slice().chain(io::repeat(0));
     let why = refusal(&scratch, endless);
@@ -141,7 +150,7 @@ fn wrong_sizes_are_refused() {
 #[test]
 fn a_truncated_bundle_is_refused() {
     let scratch = Scratch::new();
-    let made = bundle(&scratch, &[FINE, ("numba_cache_dir/x", b"1")]);
+    let made = bundle(&scratch, &[VALID_ENTRY, ("numba_cache_dir/x", b"1")]);
     // The last block of zeros is not read.
     for length in (0..made.len() - BLOCK).step_by(97) {
         let why = refusal(&scratch, &made[..length]);
@@ -166,7 +175,7 @@ fn numbers(mut state: u64) -> impl FnMut() -> usize {
 fn changed_bytes_are_detected_or_do_not_matter() {
     let scratch = Scratch::new();
     let files = [
-        FINE,
+        VALID_ENTRY,
         ("numba_cache_dir/x", &[9; 700]),
         ("cuda_cache_path/index", b"i"),
     ];

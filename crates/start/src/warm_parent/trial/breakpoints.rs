@@ -104,11 +104,10 @@ impl Trap {
 
 /// The value of the register with this number in the encoding of `push`.
 #[cfg(target_arch = "x86_64")]
-fn pushed(registers: &libc::user_regs_struct, number: u8) -> u64 {
-    let is = registers;
+fn pushed(of: &libc::user_regs_struct, number: u8) -> u64 {
     [
-        is.rax, is.rcx, is.rdx, is.rbx, is.rsp, is.rbp, is.rsi, is.rdi, is.r8, is.r9, is.r10,
-        is.r11, is.r12, is.r13, is.r14, is.r15,
+        of.rax, of.rcx, of.rdx, of.rbx, of.rsp, of.rbp, of.rsi, of.rdi, of.r8, of.r9, of.r10,
+        of.r11, of.r12, of.r13, of.r14, of.r15,
     ][usize::from(number & 15)]
 }
 
@@ -152,7 +151,7 @@ fn find(process: pid_t) -> Option<u64> {
 // Reads the memory of a traced process, and the paths of its descriptors.
 
 /// The longest path, and the longest name of a variable.
-const LONGEST: usize = 4096;
+const MAX_TEXT_BYTES: usize = 4096;
 
 /// The page size. Strings are read page by page, since the next page may not be mapped.
 const PAGE: usize = 4096;
@@ -178,7 +177,7 @@ pub(super) fn bytes(process: pid_t, at: u64, length: usize) -> Vec<u8> {
 /// Reads a NUL-terminated string.
 pub(super) fn text(process: pid_t, mut at: u64) -> Option<Vec<u8>> {
     let mut found = Vec::new();
-    while at != 0 && found.len() < LONGEST {
+    while at != 0 && found.len() < MAX_TEXT_BYTES {
         let chunk = bytes(process, at, PAGE - at as usize % PAGE);
         if chunk.is_empty() {
             return None;

@@ -375,13 +375,13 @@ impl Call {
     /// The program that this call executes, with its arguments.
     pub(super) fn executes(&self) -> Option<Vec<PathBuf>> {
         /// The most arguments that matter.
-        const MOST: u64 = 4;
+        const MAX_ARGUMENTS: u64 = 4;
         let [first, second, ..] = self.arguments;
         if self.number != libc::SYS_execve {
             return None;
         }
         let program = self.path(libc::AT_FDCWD, first)?;
-        let arguments = (1..MOST).map_while(|at| {
+        let arguments = (1..MAX_ARGUMENTS).map_while(|at| {
             let text = breakpoints::number(self.process, second + 8 * at).filter(|&at| at != 0)?;
             breakpoints::text(self.process, text).map(|text| rules::path(&text))
         });

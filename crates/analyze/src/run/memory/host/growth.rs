@@ -8,7 +8,7 @@ use super::super::super::{Cause, HostUse, StackFrame, Stacks, items};
 use super::Items;
 
 /// A stack that was sampled so close to an interval stands for it, in nanoseconds.
-const NEAR: u64 = 10_000_000;
+const MAX_DISTANCE_NS: u64 = 10_000_000;
 
 /// A process on the path.
 pub(super) struct Growth<'a> {
@@ -102,8 +102,10 @@ impl<'a> Growth<'a> {
     /// shortly before or after.
     fn line(&self, from: u64, to: u64) -> String {
         let after = self.stacks.partition_point(|(time, _)| *time <= to);
-        let last = (self.stacks[..after].last()).filter(|last| last.0 >= from.saturating_sub(NEAR));
-        let next = (self.stacks.get(after)).filter(|next| next.0 <= to.saturating_add(NEAR));
+        let last = (self.stacks[..after].last())
+            .filter(|last| last.0 >= from.saturating_sub(MAX_DISTANCE_NS));
+        let next =
+            (self.stacks.get(after)).filter(|next| next.0 <= to.saturating_add(MAX_DISTANCE_NS));
         let node = match (last, next) {
             (Some(last), Some(next)) if from.saturating_sub(last.0) > next.0 - to => Some(next.1),
             (Some(last), _) => Some(last.1),
@@ -152,13 +154,13 @@ fn line_of(stacks: &Stacks, node: u32) -> Option<String> {
 
 /// Returns true if a file is the program's, not that of an installed package or of Python itself.
 fn is_own(file: &str) -> bool {
-    const OTHERS: [&str; 4] = [
+    const NOT_OWN: [&str; 4] = [
         "/site-packages/",
         "/dist-packages/",
         "/lib/python3",
         "/lib64/python3",
     ];
-    !file.starts_with('<') && !OTHERS.iter().any(|directory| file.contains(directory))
+    !file.starts_with('<') && !NOT_OWN.iter().any(|directory| file.contains(directory))
 }
 
 /// Rounds parts to whole numbers that add up to `total`, which is about their sum.
