@@ -181,7 +181,7 @@ impl ParentRequest<'_> {
             let plan = self.plan(&ahead, &replaced, progress.is_some(), runs_prefix);
             match self.trace(&ahead, &lock, progress.as_ref(), &plan)? {
                 Outcome::Discarded => {}
-                Outcome::Left => {
+                Outcome::Detached => {
                     self.prepare_standbys();
                     return Ok(());
                 }
@@ -252,7 +252,7 @@ impl ParentRequest<'_> {
             // The child reads the end of the channel, and exits.
             Err(why) => {
                 let why = Reason::Untraceable(why.into());
-                fs::write(self.refusal(), why.stored()).map(|()| Outcome::Left)
+                fs::write(self.refusal(), why.stored()).map(|()| Outcome::Detached)
             }
         }
     }

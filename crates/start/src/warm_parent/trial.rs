@@ -34,8 +34,8 @@ const MAX_MESSAGE_BYTES: usize = 1 << 16;
 /// The outcome of tracing a parent.
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) enum Outcome {
-    /// It is ready, or reports the reason itself.
-    Left,
+    /// It is ready, or it reports the reason itself and exits.
+    Detached,
     /// It would have acted. The text is a predicate: `opens a socket when it is imported`.
     Acted(String),
     /// It failed while running the program's first lines.
@@ -89,10 +89,10 @@ struct Process {
 struct Thread {
     process: pid_t,
     /// The action after its system call has returned.
-    after: After,
+    on_return: OnReturn,
 }
 
-enum After {
+enum OnReturn {
     Nothing,
     Message,
     Questions(Vec<(PathBuf, Question)>),
@@ -157,7 +157,7 @@ impl<'a> Tracer<'a> {
             if thread < 0 {
                 match io::Error::last_os_error().kind() {
                     io::ErrorKind::Interrupted => continue,
-                    _ => return self.left(),
+                    _ => return self.outcome(),
                 }
             }
             if !libc::WIFSTOPPED(status) {
@@ -166,21 +166,21 @@ impl<'a> Tracer<'a> {
                     process.scratch.iter().for_each(|path| discard(path));
                 }
                 if thread == self.parent {
-                    return self.left();
+                    return self.outcome();
                 }
                 continue;
             }
             let signal = libc::WSTOPSIG(status);
             let pass_on = match status >> 16 {
                 0 if signal == libc::SIGTRAP | 0x80 => {
-                    self.know(thread);
-                    if self.at_call(thread) {
-                        self.let_go(thread);
-                        return Outcome::Left;
+                    self.register(thread);
+                    if self.on_call(thread) {
+                        self.detach(thread);
+                        return Outcome::Detached;
                     }
                     0
                 }
-                0 if signal == libc::SIGTRAP && self.at_trap(thread) => 0,
+                0 if signal == libc::SIGTRAP && self.on_breakpoint(thread) => 0,
                 0 => signal,
                 libc::PTRACE_EVENT_EXEC => {
                     let new = Process {
@@ -195,7 +195,7 @@ impl<'a> Tracer<'a> {
                     0
                 }
                 _ => {
-                    self.know(thread);
+                    self.register(thread);
                     0
                 }
             };
@@ -203,16 +203,16 @@ impl<'a> Tracer<'a> {
         }
     }
 
-    fn left(&mut self) -> Outcome {
+    fn outcome(&mut self) -> Outcome {
         match self.verdict.take() {
             _ if self.runs_prefix => Outcome::Discarded,
             Some(why) => Outcome::Acted(why),
-            None => Outcome::Left,
+            None => Outcome::Detached,
         }
     }
 
     /// Registers a new thread, and its process, which inherits the flags of its parent.
-    fn know(&mut self, thread: pid_t) {
+    fn register(&mut self, thread: pid_t) {
         if self.threads.contains_key(&thread) {
             return;
         }
@@ -224,49 +224,49 @@ impl<'a> Tracer<'a> {
             inherited.started_by = (!inherited.is_ours).then_some(above);
             self.processes.insert(process, inherited);
         }
-        let after = After::Nothing;
-        self.threads.insert(thread, Thread { process, after });
+        let on_return = OnReturn::Nothing;
+        self.threads.insert(thread, Thread { process, on_return });
     }
 
     /// Handles the beginning or end of a system call; returns true if the parent is ready.
-    fn at_call(&mut self, thread: pid_t) -> bool {
-        let Some(call) = information(thread) else {
+    fn on_call(&mut self, thread: pid_t) -> bool {
+        let Some(call) = call_stop(thread) else {
             return false;
         };
-        let Some(Thread { process, after }) = self.threads.get_mut(&thread) else {
+        let Some(Thread { process, on_return }) = self.threads.get_mut(&thread) else {
             return false;
         };
         let process = *process;
         match call {
             Stop::Begins(number, arguments) => {
-                let after = self.begins(&Call {
+                let on_return = self.on_entry(&Call {
                     process,
                     number,
                     arguments,
                 });
                 if let Some(thread) = self.threads.get_mut(&thread) {
-                    thread.after = after;
+                    thread.on_return = on_return;
                 }
                 false
             }
             Stop::Returned(result) => {
-                let after = std::mem::replace(after, After::Nothing);
-                self.returned(process, after, result)
+                let on_return = std::mem::replace(on_return, OnReturn::Nothing);
+                self.on_return(process, on_return, result)
             }
         }
     }
 
-    fn begins(&mut self, call: &Call) -> After {
+    fn on_entry(&mut self, call: &Call) -> OnReturn {
         let is_message =
             call.number == libc::SYS_write && call.arguments[0] == self.rules.channel as u64;
         if is_message {
-            return After::Message;
+            return OnReturn::Message;
         }
         let Some(process) = self.processes.get_mut(&call.process) else {
-            return After::Nothing;
+            return OnReturn::Nothing;
         };
         if process.is_ours {
-            return After::Nothing;
+            return OnReturn::Nothing;
         }
         let meaning = match process.is_program {
             true => call.meaning_to_program(),
@@ -276,18 +276,18 @@ impl<'a> Tracer<'a> {
             let is_trial = process.is_trial;
             match call.executes() {
                 Some(words) if rules::is_harmless_program(&words) => {
-                    self.executes(is_trial, &words[0]);
-                    return After::Nothing;
+                    self.note_program(is_trial, &words[0]);
+                    return OnReturn::Nothing;
                 }
                 // Before it executes the program, it lists descriptors to close them.
                 None if matches!(meaning, Meaning::Nothing | Meaning::Asks(_)) => {
-                    return After::Nothing;
+                    return OnReturn::Nothing;
                 }
                 _ => {}
             }
-            self.stop(call.process, String::new());
-            self.stop(above, "starts a process when it is imported".into());
-            return After::Nothing;
+            self.kill(call.process, String::new());
+            self.kill(above, "starts a process when it is imported".into());
+            return OnReturn::Nothing;
         }
         let acts = match meaning {
             // Python inspects its streams when it starts.
@@ -295,34 +295,34 @@ impl<'a> Tracer<'a> {
                 "reads a standard stream when it is imported".into()
             }
             // The new process is judged when it executes a program.
-            Meaning::Nothing | Meaning::Starts => return After::Nothing,
-            Meaning::AsksHost => return After::Host,
+            Meaning::Nothing | Meaning::Starts => return OnReturn::Nothing,
+            Meaning::AsksHost => return OnReturn::Host,
             // Python checks its streams when it starts, and each child creates them again.
-            Meaning::AsksTerminal(_) if !self.has_begun => return After::Nothing,
+            Meaning::AsksTerminal(_) if !self.has_begun => return OnReturn::Nothing,
             Meaning::AsksTerminal(fd) if !self.rules.terminals.contains(&fd) => {
-                return After::Stream(fd);
+                return OnReturn::Stream(fd);
             }
             Meaning::AsksTerminal(fd) => {
                 format!("asks about the terminal at descriptor {fd} when it is imported")
             }
             // Inputs of the interpreter cannot be left out.
-            Meaning::Asks(asked) if !process.is_trial => return After::Questions(asked),
+            Meaning::Asks(asked) if !process.is_trial => return OnReturn::Questions(asked),
             Meaning::Asks(asked) => match self.rules.varying(&asked) {
                 Some(why) => why,
-                None => return After::Questions(asked),
+                None => return OnReturn::Questions(asked),
             },
             Meaning::Writes(paths, what) => {
                 match &paths[..] {
                     _ if process.is_program => {}
                     [path] if self.rules.is_unnamed(path, call.creates()) => {
-                        return After::Changed(paths);
+                        return OnReturn::Changed(paths);
                     }
                     // A name that two processes use is not random, so the file is not temporary.
                     [path]
                         if self.rules.is_scratch(path, call.creates())
                             && self.names.insert(path.clone()) =>
                     {
-                        return After::Created(path.clone());
+                        return OnReturn::Created(path.clone());
                     }
                     _ => {}
                 }
@@ -332,17 +332,17 @@ impl<'a> Tracer<'a> {
                         call.discard_semaphore(&process.semaphores);
                         rules::writing(path, what)
                     }
-                    None => return After::Changed(paths),
+                    None => return OnReturn::Changed(paths),
                 }
             }
             Meaning::Acts(why) => why,
         };
-        self.stop(call.process, acts);
-        After::Nothing
+        self.kill(call.process, acts);
+        OnReturn::Nothing
     }
 
     /// Notes the inputs of a harmless program.
-    fn executes(&mut self, is_trial: bool, program: &Path) {
+    fn note_program(&mut self, is_trial: bool, program: &Path) {
         if !is_trial {
             for path in [program, Path::new(rules::LIBRARY_CACHE)] {
                 self.ledger.asked(path.to_owned(), Question::File);
@@ -351,30 +351,32 @@ impl<'a> Tracer<'a> {
     }
 
     /// Kills the process before its system call has any effect.
-    fn stop(&mut self, process: pid_t, why: String) {
+    fn kill(&mut self, process: pid_t, why: String) {
         self.verdict = Some(why);
         // SAFETY: kill takes numbers; the process is traced, so its ID is not reused.
         unsafe { libc::kill(process, libc::SIGKILL) };
     }
 
-    fn returned(&mut self, process: pid_t, after: After, result: i64) -> bool {
+    fn on_return(&mut self, process: pid_t, on_return: OnReturn, result: i64) -> bool {
         let is_trial = self.processes.get(&process).is_some_and(|it| it.is_trial);
-        match after {
-            After::Nothing => {}
-            After::Message => return self.hears(process),
-            After::Questions(asked) => {
+        match on_return {
+            OnReturn::Nothing => {}
+            OnReturn::Message => return self.on_message(process),
+            OnReturn::Questions(asked) => {
                 for (path, question) in asked {
                     if question == Question::Listing && result > 0 {
                         continue; // The listing is not complete yet.
                     }
-                    self.asked(process, is_trial, path, question);
+                    self.note_input(process, is_trial, path, question);
                 }
             }
-            After::Stream(fd) => self.ledger.asked_stream(fd),
-            After::Host => self.ledger.asked_host(),
-            After::Changed(paths) => paths.iter().for_each(|path| self.changed(is_trial, path)),
-            After::Created(path) => {
-                self.changed(is_trial, &path);
+            OnReturn::Stream(fd) => self.ledger.asked_stream(fd),
+            OnReturn::Host => self.ledger.asked_host(),
+            OnReturn::Changed(paths) => paths
+                .iter()
+                .for_each(|path| self.note_change(is_trial, path)),
+            OnReturn::Created(path) => {
+                self.note_change(is_trial, &path);
                 let process = self.processes.get_mut(&process).filter(|_| result >= 0);
                 process
                     .into_iter()
@@ -386,14 +388,14 @@ impl<'a> Tracer<'a> {
 
     /// Notes a harmless change. Whether it succeeds in a directory for temporary files depends
     /// on the directory and its file system.
-    fn changed(&mut self, is_trial: bool, path: &Path) {
+    fn note_change(&mut self, is_trial: bool, path: &Path) {
         self.ledger.changed(path);
         if !is_trial && let Some(directory) = self.rules.temporary_directory(path) {
             self.ledger.asked(directory.to_owned(), Question::Writable);
         }
     }
 
-    fn asked(&mut self, process: pid_t, is_trial: bool, path: PathBuf, question: Question) {
+    fn note_input(&mut self, process: pid_t, is_trial: bool, path: PathBuf, question: Question) {
         if question == Question::Listing {
             let searches = self.processes.get_mut(&process);
             let searches = searches.and_then(|it| it.searches.take());
@@ -412,7 +414,7 @@ impl<'a> Tracer<'a> {
     }
 
     /// Handles a message from the parent or a trial; returns true after `done`.
-    fn hears(&mut self, process: pid_t) -> bool {
+    fn on_message(&mut self, process: pid_t) -> bool {
         let mut bytes = vec![0u8; MAX_MESSAGE_BYTES];
         let fd = self.channel.as_raw_fd();
         // SAFETY: recv writes no more than the buffer holds.
@@ -441,7 +443,7 @@ impl<'a> Tracer<'a> {
                 known.is_program |= !known.is_ours;
                 if let Some(path) = known.leaves_behind() {
                     let why = format!("leaves {} behind when it is imported", path.display());
-                    self.stop(process, why);
+                    self.kill(process, why);
                 }
             }
             b"theirs" | b"library" => (known.is_ours, known.is_program) = (false, false),
@@ -469,8 +471,8 @@ impl<'a> Tracer<'a> {
     }
 
     /// Handles a trap in `getenv`; returns false if the thread stopped for another reason.
-    fn at_trap(&mut self, thread: pid_t) -> bool {
-        self.know(thread);
+    fn on_breakpoint(&mut self, thread: pid_t) -> bool {
+        self.register(thread);
         let Some(at) = self.trap.as_ref().and_then(|trap| trap.hit(thread)) else {
             return false;
         };
@@ -485,7 +487,7 @@ impl<'a> Tracer<'a> {
         if !known.is_trial {
             self.rules.note_variable(&name, &mut self.ledger);
         } else if let Some(why) = self.rules.is_another(&name, !known.is_prefix) {
-            self.stop(process, why);
+            self.kill(process, why);
         }
         true
     }
@@ -510,7 +512,7 @@ impl<'a> Tracer<'a> {
     }
 
     /// Detaches from the parent, whose thread `current` is stopped.
-    fn let_go(&self, current: pid_t) {
+    fn detach(&self, current: pid_t) {
         if let Some(trap) = &self.trap {
             trap.remove(self.parent);
         }
@@ -580,7 +582,7 @@ enum Stop {
     Returned(i64),
 }
 
-fn information(thread: pid_t) -> Option<Stop> {
+fn call_stop(thread: pid_t) -> Option<Stop> {
     let mut info = MaybeUninit::<libc::ptrace_syscall_info>::zeroed();
     let size = size_of::<libc::ptrace_syscall_info>();
     // SAFETY: ptrace writes at most `size` bytes, and all-zero is a valid value. `op` selects
