@@ -223,8 +223,8 @@ static SECURE: AtomicPtr<c_void> = AtomicPtr::new(null_mut());
 
 /// Looks up the real functions.
 pub(crate) fn prepare() {
-    files::found(&GETENV, c"getenv");
-    files::found(&SECURE, c"secure_getenv");
+    files::real_function(&GETENV, c"getenv");
+    files::real_function(&SECURE, c"secure_getenv");
 }
 
 /// # Safety

@@ -7,7 +7,7 @@
 //! installed tools.
 
 use crate::callers::{self, Caller};
-use crate::files::found;
+use crate::files::real_function;
 use crate::loader::{Call, Step, each_mapped, entry};
 use crate::recorder::{self, system::Errno};
 use preheat_wire::{Clock, Elapsed, Event, Kind};
@@ -57,8 +57,8 @@ fn is_python() -> bool {
 
 /// Looks up the real functions.
 pub(crate) fn prepare() {
-    found(&CLOCK_GETTIME, c"clock_gettime");
-    found(&GETTIMEOFDAY, c"gettimeofday");
+    real_function(&CLOCK_GETTIME, c"clock_gettime");
+    real_function(&GETTIMEOFDAY, c"gettimeofday");
 }
 
 /// Called before `main` in a recorded process: records its own readings from now on, unless

@@ -14,7 +14,7 @@ use std::ptr::null_mut;
 use std::sync::atomic::{AtomicPtr, Ordering};
 
 /// The real function, looked up once.
-pub(crate) fn found(place: &AtomicPtr<c_void>, name: &CStr) -> *mut c_void {
+pub(crate) fn real_function(place: &AtomicPtr<c_void>, name: &CStr) -> *mut c_void {
     let mut real = place.load(Ordering::Relaxed);
     if real.is_null() {
         real = loader::next(name);
@@ -34,14 +34,14 @@ static OPEN64_2: AtomicPtr<c_void> = AtomicPtr::new(null_mut());
 
 /// Looks up the real functions.
 pub(crate) fn prepare() {
-    found(&OPEN, c"open");
-    found(&OPEN64, c"open64");
-    found(&OPENAT, c"openat");
-    found(&OPENAT64, c"openat64");
-    found(&FOPEN, c"fopen");
-    found(&FOPEN64, c"fopen64");
-    found(&OPEN_2, c"__open_2");
-    found(&OPEN64_2, c"__open64_2");
+    real_function(&OPEN, c"open");
+    real_function(&OPEN64, c"open64");
+    real_function(&OPENAT, c"openat");
+    real_function(&OPENAT64, c"openat64");
+    real_function(&FOPEN, c"fopen");
+    real_function(&FOPEN64, c"fopen64");
+    real_function(&OPEN_2, c"__open_2");
+    real_function(&OPEN64_2, c"__open64_2");
 }
 
 type Open = unsafe extern "C" fn(*const c_char, c_int, ...) -> c_int;
@@ -108,7 +108,7 @@ unsafe fn fopen_by(
     path: *const c_char,
     mode: *const c_char,
 ) -> *mut libc::FILE {
-    let real = found(place, name);
+    let real = real_function(place, name);
     if real.is_null() {
         return null_mut();
     }
@@ -170,7 +170,7 @@ unsafe fn open_2_by(
     path: *const c_char,
     flags: c_int,
 ) -> c_int {
-    let real = found(place, name);
+    let real = real_function(place, name);
     let fd = if real.is_null() {
         by_kernel(libc::AT_FDCWD, path, flags, 0)
     } else {

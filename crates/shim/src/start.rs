@@ -84,10 +84,10 @@ static EXIT: AtomicPtr<c_void> = AtomicPtr::new(null_mut());
 
 /// Looks up the real functions now: a later lookup would clear the program's `dlerror`.
 fn prepare() {
-    files::found(&FORK, c"fork");
-    files::found(&START_MAIN, c"__libc_start_main");
-    files::found(&PRCTL, c"prctl");
-    files::found(&EXIT, c"exit");
+    files::real_function(&FORK, c"fork");
+    files::real_function(&START_MAIN, c"__libc_start_main");
+    files::real_function(&PRCTL, c"prctl");
+    files::real_function(&EXIT, c"exit");
     ahead::prepare();
     crate::hooks::prepare();
 }
@@ -149,7 +149,7 @@ unsafe extern "C" fn in_child() {
 /// Same as the C library's.
 #[cfg_attr(not(test), unsafe(no_mangle))]
 pub unsafe extern "C" fn fork() -> libc::pid_t {
-    let real = files::found(&FORK, c"fork");
+    let real = files::real_function(&FORK, c"fork");
     if real.is_null() {
         // SAFETY: the errno of this thread.
         unsafe { *libc::__errno_location() = libc::ENOSYS };
@@ -246,7 +246,7 @@ unsafe extern "C" fn main(
 #[cfg_attr(not(test), unsafe(no_mangle))]
 pub unsafe extern "C" fn exit(code: c_int) -> ! {
     restore::wait_for_all();
-    let real = files::found(&EXIT, c"exit");
+    let real = files::real_function(&EXIT, c"exit");
     // SAFETY: the C library's function with the program's own argument; if there is none,
     // the process exits anyway.
     unsafe {
@@ -271,7 +271,7 @@ pub unsafe extern "C" fn __libc_start_main(
     loader_fini: *mut c_void,
     stack_end: *mut c_void,
 ) -> c_int {
-    let real = files::found(&START_MAIN, c"__libc_start_main");
+    let real = files::real_function(&START_MAIN, c"__libc_start_main");
     if real.is_null() {
         // Without it the program cannot run, and every C library has it.
         // SAFETY: ends the process.

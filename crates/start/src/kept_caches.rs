@@ -3,7 +3,7 @@
 //! - Applies if a cache directory is named, or if the program was observed compiling.
 //! - Apply: set the variable of every cache to a subdirectory. Variables that the user has
 //!   set stay unchanged.
-//! - Verify: count the files; a start that finds everything adds none ([`held`]).
+//! - Verify: count the files; a start that finds everything adds none ([`files_and_bytes`]).
 //! - Undo: do not apply it; the directory can be removed at any time.
 //!
 //! [`pack()`] and [`unpack()`] carry a cache directory to other machines as one file, a
@@ -117,12 +117,12 @@ pub(crate) fn is_named(variable: &dyn Fn(&str) -> Option<OsString>) -> bool {
 }
 
 /// The cache directory: the one that is named in the environment, or the default.
-pub fn default_place() -> Result<PathBuf, Reason> {
+pub fn default_directory() -> Result<PathBuf, Reason> {
     cache_dir::path(|name| std::env::var_os(name))
 }
 
 /// The number of files in a cache directory, and their bytes.
-pub fn held(cache_dir: &Path) -> io::Result<(u64, u64)> {
+pub fn files_and_bytes(cache_dir: &Path) -> io::Result<(u64, u64)> {
     let (found, _) = cache_dir::list(cache_dir)?;
     Ok((
         found.len() as u64,

@@ -157,7 +157,7 @@ impl Standbys {
     }
 
     /// The GPUs to prepare; or why there is no standby.
-    pub(crate) fn known(&self) -> Result<Use, Reason> {
+    pub(crate) fn device_use(&self) -> Result<Use, Reason> {
         if let Some(why) = &self.refused {
             return Err(why.clone());
         }

@@ -190,7 +190,7 @@ fn from_standby(
     log: &dyn Fn(&str),
     began: Instant,
 ) -> Result<Program, Reason> {
-    standbys.known()?;
+    standbys.device_use()?;
     let mut why_not = None;
     for waiting in standbys.ready(parent) {
         match ask(parent, Some(&waiting), wish, inherited, log, began) {

@@ -213,7 +213,7 @@ impl Examined {
         let mut numbers = std::collections::HashMap::new();
         let path = self.parts.iter().map(|part| {
             let item = *numbers.entry(part.item).or_insert_with(|| {
-                names.push(items::name(self.catalogue.meant(part.item), facts));
+                names.push(items::name(self.catalogue.meaning(part.item), facts));
                 names.len() as u32 - 1
             });
             PathPart {
@@ -233,8 +233,8 @@ impl Examined {
     }
 
     /// Looks up an item.
-    pub(super) fn meant(&self, item: super::path::ItemId) -> ItemMeaning<'_> {
-        self.catalogue.meant(item)
+    pub(super) fn meaning(&self, item: super::path::ItemId) -> ItemMeaning<'_> {
+        self.catalogue.meaning(item)
     }
 }
 

@@ -39,7 +39,7 @@ pub fn pack(to: &Path) -> Result<ExitCode> {
         )
         .into());
     }
-    let place = kept_caches::default_place().map_err(|why| Usage(why.to_string()))?;
+    let place = kept_caches::default_directory().map_err(|why| Usage(why.to_string()))?;
     install_interrupt();
     let (machine, doubt) = machine();
     let done = watched(|watch| kept_caches::pack(&place, to, &now_rfc3339(), &machine, watch));
@@ -106,7 +106,7 @@ pub fn unpack(from: &Path, named: Option<&Path>) -> Result<ExitCode> {
         }
     };
     unpacked.notes.iter().for_each(|note| complain(note));
-    if kept_caches::default_place().ok().as_ref() != Some(&unpacked.cache_dir) {
+    if kept_caches::default_directory().ok().as_ref() != Some(&unpacked.cache_dir) {
         complain(&format!(
             "programs find it if they are started with `preheat start --caches {}`",
             unpacked.cache_dir.display()

@@ -124,7 +124,7 @@ fn remedies(screen: &mut Screen, report: &TriedReport) {
         table.remove(ADDED);
     }
     table.show(screen);
-    for text in words::held(report)
+    for text in words::memory_held(report)
         .into_iter()
         .chain(words::variables(report))
     {

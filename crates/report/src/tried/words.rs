@@ -74,7 +74,7 @@ pub(super) fn not_tried(report: &TriedReport) -> Vec<(&str, Vec<String>)> {
 }
 
 /// The memory that remedies hold between starts, as a sentence.
-pub(super) fn held(report: &TriedReport) -> Option<String> {
+pub(super) fn memory_held(report: &TriedReport) -> Option<String> {
     let held = report.remedies.iter().filter_map(|of| {
         let holds = of.holds?;
         Some(format!(

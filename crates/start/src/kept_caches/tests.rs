@@ -178,7 +178,7 @@ fn packing_and_unpacking_preserves_files() {
     assert_eq!((done.files, done.notes.len()), (5, 0));
     assert_eq!(done.titles, ["CUDA's driver", "JAX", "Inductor", "Triton"]);
     assert_eq!(
-        held(&scratch.join("place")).expect("it exists"),
+        files_and_bytes(&scratch.join("place")).expect("it exists"),
         (5, done.bytes)
     );
     fs::rename(scratch.join("place"), scratch.join("old")).expect("it moves");

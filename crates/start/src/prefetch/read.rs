@@ -11,7 +11,7 @@ use std::path::Path;
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicU64, Ordering};
 
-use super::WHOLE;
+use super::MAX_UNKNOWN_RANGE;
 use crate::observations::Observations;
 
 const THREADS: usize = 8;
@@ -87,7 +87,7 @@ fn one<'a>(
         Some(part) => part.start.min(length)..part.end.min(length),
         None => {
             // Queue the rest of the file for any thread.
-            let mut rest = blocks(0..length.min(WHOLE));
+            let mut rest = blocks(0..length.min(MAX_UNKNOWN_RANGE));
             let first = rest.next().unwrap_or(0..0);
             if let Ok(mut queue) = queue.lock() {
                 for part in rest.rev() {

@@ -136,7 +136,7 @@ impl Standbys {
 
     /// Why there is none for this start.
     pub(crate) fn why_none(&self, parent: &Parent) -> Reason {
-        if let Err(why) = self.known() {
+        if let Err(why) = self.device_use() {
             return why;
         }
         let (all, own) = (of_parent(parent), self.key());
@@ -153,7 +153,7 @@ impl Standbys {
 
     /// Has standbys prepared until `count` exist; or why not.
     pub(crate) fn prepare(&self, parent: &Parent, count: usize) -> Result<(), Reason> {
-        let known = self.known()?;
+        let known = self.device_use()?;
         // So that two clients do not ask for the same one.
         let lock = lock_file(&self.run.join(format!("{}-standby.lock", self.name)));
         let _lock = lock.map_err(|why| Reason::StandbyLock(why.into()))?;

@@ -2,7 +2,7 @@
 
 use super::super::data::{ByStart, Data, Key, SeriesData};
 use super::super::{ExperimentId, Subject, names};
-use super::{Finding, SAME, above, below};
+use super::{Finding, SAME_WITHIN, above, below};
 use crate::stats;
 use crate::units::{duration, ratio};
 
@@ -45,10 +45,10 @@ pub(super) fn first_with_context(data: &Data<'_>, subject: &Subject) -> Option<F
     let ready = alloc(data, subject, names::CONTEXT_READY)?;
     let value = ready.first_to_steady()?;
     Some(Finding {
-        verdict: above(value, SAME),
+        verdict: above(value, SAME_WITHIN),
         quantity: "first ÷ later allocation once the context exists",
         value,
-        threshold: SAME,
+        threshold: SAME_WITHIN,
         also: vec![],
         sentence: format!(
             "the first takes {}, later ones {}",
@@ -115,10 +115,10 @@ pub(super) fn pinned_is_faster(data: &Data<'_>, subject: &Subject) -> Option<Fin
     );
     let value = pageable.paired(&pageable.steadies(), &pinned.steadies())?;
     Some(Finding {
-        verdict: above(value, SAME),
+        verdict: above(value, SAME_WITHIN),
         quantity: "pageable ÷ pinned copy of 4 MiB to the device",
         value,
-        threshold: SAME,
+        threshold: SAME_WITHIN,
         also: vec![],
         sentence: format!(
             "4 MiB take {} from pageable and {} from pinned memory",
@@ -178,10 +178,10 @@ pub(super) fn prealloc_held(data: &Data<'_>, subject: &Subject) -> Option<Findin
     let (after, nothing) = (compared.after.firsts(), compared.nothing.firsts());
     let value = data.unpaired(&after, &nothing)?;
     Some(Finding {
-        verdict: below(value, 1.0 / SAME),
+        verdict: below(value, 1.0 / SAME_WITHIN),
         quantity: "first 4 MiB allocation, after the big one ÷ after nothing",
         value,
-        threshold: 1.0 / SAME,
+        threshold: 1.0 / SAME_WITHIN,
         also: vec![],
         sentence: compared.sentence(
             "the first 4 MiB allocation takes",
@@ -198,10 +198,10 @@ pub(super) fn prealloc_released(data: &Data<'_>, subject: &Subject) -> Option<Fi
     let (after, nothing) = (compared.after.later(), compared.nothing.later());
     let value = data.unpaired(&after, &nothing)?;
     Some(Finding {
-        verdict: below(value, 1.0 / SAME),
+        verdict: below(value, 1.0 / SAME_WITHIN),
         quantity: "mean later 4 MiB allocation, after the big one ÷ after nothing",
         value,
-        threshold: 1.0 / SAME,
+        threshold: 1.0 / SAME_WITHIN,
         also: vec![],
         sentence: compared.sentence(
             "later 4 MiB allocations take on average",

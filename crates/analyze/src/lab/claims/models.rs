@@ -3,7 +3,7 @@
 use super::super::data::{ByStart, Data, Key, SeriesData};
 use super::super::notable::PREALLOCATED;
 use super::super::{ExperimentId, Subject, Verdict, names};
-use super::{Finding, SAME, above, below, both};
+use super::{Finding, SAME_WITHIN, above, below, both};
 use crate::stats::{self, Interval};
 use crate::units::{bytes, duration, ratio};
 
@@ -52,13 +52,13 @@ pub(super) fn first_inference(data: &Data<'_>, subject: &Subject) -> Option<Find
         return Some(network);
     };
     Some(Finding {
-        verdict: both(network.verdict, above(launch, SAME)),
+        verdict: both(network.verdict, above(launch, SAME_WITHIN)),
         sentence: format!(
             "{}; a direct kernel launch {}",
             network.sentence,
             ratio(launch.estimate)
         ),
-        also: [network.also, vec![(launch, SAME)]].concat(),
+        also: [network.also, vec![(launch, SAME_WITHIN)]].concat(),
         ..network
     })
 }
@@ -90,7 +90,7 @@ fn slower_first(
         from_nothing.and_then(ratio_of),
     );
     let values = [&on_device, &from_nothing].into_iter().flatten();
-    let decided = Decided::above(values.map(|(_, value)| (*value, SAME)).collect())?;
+    let decided = Decided::above(values.map(|(_, value)| (*value, SAME_WITHIN)).collect())?;
     let sentence = match (&on_device, &from_nothing) {
         (Some(resident), Some(nothing)) => {
             let (first, steady, times) = numbers(resident);
@@ -190,11 +190,11 @@ pub(super) fn initialized_first(data: &Data<'_>, subject: &Subject) -> Option<Fi
     let value = data.unpaired(&ready.first_excess(), &cold.first_excess())?;
     let left = ready.first_to_steady()?;
     Some(Finding {
-        verdict: both(below(value, MAX_REMAINDER), above(left, SAME)),
+        verdict: both(below(value, MAX_REMAINDER), above(left, SAME_WITHIN)),
         quantity: "excess of the first iteration, device initialized ÷ not",
         value,
         threshold: MAX_REMAINDER,
-        also: vec![(left, SAME)],
+        also: vec![(left, SAME_WITHIN)],
         sentence,
     })
 }
@@ -502,7 +502,7 @@ pub(super) fn excess_grows(data: &Data<'_>, subject: &Subject) -> Option<Finding
             of(&small),
             ratio(value.estimate)
         ));
-        compared.push((value, SAME));
+        compared.push((value, SAME_WITHIN));
     }
     let decided = Decided::above(compared)?;
     Some(Finding {

@@ -76,7 +76,7 @@ pub(super) fn list(examined: &Examined, start: &StartData, trees: &[Tree]) -> Al
     let mut in_first: Vec<(ItemMeaning, Sum)> = Vec::new();
     for (tally, first) in [(&examined.before, false), (&examined.first, true)] {
         for (cause, id, sum) in tally.items() {
-            let meant = examined.meant(id);
+            let meant = examined.meaning(id);
             if let (Cause::PythonImports, ItemMeaning::Of(process, ItemRef::Import(at))) =
                 (cause, meant)
             {
@@ -305,7 +305,7 @@ fn steady(examined: &Examined, start: &StartData) -> Steady {
     };
     let partition = partition(start.trace, start.facts, &request);
     for (cause, id, sum) in partition.first.items() {
-        let name = name(partition.catalogue.meant(id), start.facts);
+        let name = name(partition.catalogue.meaning(id), start.facts);
         *found.entry((cause, name)).or_insert(0) += sum.nanoseconds;
     }
     found

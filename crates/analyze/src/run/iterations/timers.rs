@@ -2,7 +2,7 @@
 
 use super::super::timers::{Execution, Key, Region, name};
 use super::super::trace::Clock;
-use super::{Detected, FEW, StartData, TWICE, earliest_of};
+use super::{Detected, FEW_ITERATIONS, FIRST_AND_SECOND, StartData, earliest_of};
 
 /// The regions of a start with at least `least` executions, which are iterations. If there
 /// are several, those with the most total time, or the first one if a single execution is
@@ -59,12 +59,13 @@ fn alike<'a>(start: &StartData<'a>, least: usize) -> Vec<Vec<&'a Region>> {
 /// The repeated region with the most total time that the program times around a few of the
 /// calls that were found. Clocks that do not measure wall time are skipped.
 pub(super) fn enclosing(start: &StartData, found: &Detected) -> Option<Vec<Key>> {
-    let repeated = (start.regions.all.iter()).filter(|region| region.executions.len() >= TWICE);
+    let repeated =
+        (start.regions.all.iter()).filter(|region| region.executions.len() >= FIRST_AND_SECOND);
     let groups = repeated.map(|region| vec![region]);
-    let groups = groups.chain(alike(start, TWICE));
+    let groups = groups.chain(alike(start, FIRST_AND_SECOND));
     let few = |execution: &Execution| {
         let inside = |call: &&(u64, u64)| execution.begin <= call.0 && call.1 <= execution.end;
-        (1..FEW).contains(&found.iterations.iter().filter(inside).count())
+        (1..FEW_ITERATIONS).contains(&found.iterations.iter().filter(inside).count())
     };
     let matches = |group: &Vec<&Region>| {
         let mut executions = group.iter().flat_map(|region| &region.executions);

@@ -120,7 +120,7 @@ impl Sink {
     }
 
     /// Returns true if any of this interval is needed. Times must not decrease.
-    pub(super) fn wants(&mut self, begin: u64, end: u64) -> bool {
+    pub(super) fn needs(&mut self, begin: u64, end: u64) -> bool {
         while (self.cuts.get(self.queried)).is_some_and(|cut| cut.0 <= begin) {
             self.queried += 1;
         }
@@ -215,12 +215,12 @@ mod tests {
     fn time_between_summed_iterations_is_not_needed() {
         let iterations: Vec<(u64, u64)> = (0..100).map(|i| (i * 10, i * 10 + 10)).collect();
         let mut sink = Sink::new(&iterations, &[50], 1000);
-        assert!(sink.wants(0, 5));
-        assert!(sink.wants(29, 31));
-        assert!(!sink.wants(30, 31));
-        assert!(sink.wants(499, 501));
-        assert!(sink.wants(505, 506));
-        assert!(!sink.wants(510, 520));
+        assert!(sink.needs(0, 5));
+        assert!(sink.needs(29, 31));
+        assert!(!sink.needs(30, 31));
+        assert!(sink.needs(499, 501));
+        assert!(sink.needs(505, 506));
+        assert!(!sink.needs(510, 520));
     }
 
     #[test]

@@ -94,7 +94,7 @@ impl<'a, 's> Sweep<'a, 's> {
                 self.gap(now, leaf.begin);
             }
             let (begin, end) = (leaf.begin.max(now), leaf.end.min(phase.to));
-            self.known(&leaf, begin, end, phase.process);
+            self.piece(&leaf, begin, end, phase.process);
             now = end;
         }
         if now < phase.to {
@@ -103,8 +103,8 @@ impl<'a, 's> Sweep<'a, 's> {
         self.flush();
     }
 
-    fn known(&mut self, leaf: &Leaf, begin: u64, end: u64, process: usize) {
-        if self.sink.wants(begin, end) {
+    fn piece(&mut self, leaf: &Leaf, begin: u64, end: u64, process: usize) {
+        if self.sink.needs(begin, end) {
             let item = self.catalogue.id(process, leaf.judged.thing);
             let piece = Piece {
                 begin,
@@ -123,7 +123,7 @@ impl<'a, 's> Sweep<'a, 's> {
     }
 
     fn gap(&mut self, mut begin: u64, end: u64) {
-        if !self.sink.wants(begin, end) {
+        if !self.sink.needs(begin, end) {
             return;
         }
         while let Some((cause, name, until)) = starting(self.process, begin) {

@@ -189,7 +189,7 @@ impl Catalogue {
     }
 
     /// The meaning of an id.
-    pub(in crate::run) fn meant(&self, id: ItemId) -> ItemMeaning<'_> {
+    pub(in crate::run) fn meaning(&self, id: ItemId) -> ItemMeaning<'_> {
         if let Some(at) = id.0.checked_sub(self.named_from) {
             return ItemMeaning::Named(self.labels.get(at as usize).unwrap_or(&NO_LABEL));
         }
@@ -248,21 +248,21 @@ mod tests {
         let name = catalogue.named("a thread");
         assert_eq!(catalogue.named("a thread"), name);
         let label = Label::from("a thread");
-        assert_eq!(catalogue.meant(name), ItemMeaning::Named(&label));
+        assert_eq!(catalogue.meaning(name), ItemMeaning::Named(&label));
         for place in [0, 2] {
             for thing in [ItemRef::Symbol(1), ItemRef::Import(0), ItemRef::Import(2)] {
                 let id = catalogue.id(place, thing);
-                assert_eq!(catalogue.meant(id), ItemMeaning::Of(place, thing));
+                assert_eq!(catalogue.meaning(id), ItemMeaning::Of(place, thing));
             }
             let beyond = catalogue.id(place, ItemRef::Symbol(99));
             assert_eq!(
-                catalogue.meant(beyond),
+                catalogue.meaning(beyond),
                 ItemMeaning::Of(place, ItemRef::Symbol(2))
             );
         }
         let none = catalogue.id(1, ItemRef::Load(0));
         assert_eq!(
-            catalogue.meant(none),
+            catalogue.meaning(none),
             ItemMeaning::Of(1, ItemRef::Symbol(0))
         );
     }

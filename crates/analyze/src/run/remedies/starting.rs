@@ -141,7 +141,7 @@ fn share_of(case: &RemedyInput, cause: Cause, process: usize) -> f64 {
     for (of, id, sum) in tallies.iter().flat_map(|tally| tally.items()) {
         if of == cause {
             all += sum.nanoseconds;
-            if matches!(case.examined.meant(id), ItemMeaning::Of(at, _) if at == process) {
+            if matches!(case.examined.meaning(id), ItemMeaning::Of(at, _) if at == process) {
                 own += sum.nanoseconds;
             }
         }
@@ -192,7 +192,7 @@ fn loaded_by_imports(case: &RemedyInput, place: usize) -> f64 {
     }
     let tallies = [&case.examined.before, &case.examined.first];
     let items = tallies.iter().flat_map(|tally| tally.items());
-    let loads = items.filter(|(_, id, _)| match case.examined.meant(*id) {
+    let loads = items.filter(|(_, id, _)| match case.examined.meaning(*id) {
         ItemMeaning::Of(process, ItemRef::Load(at)) => process == place && within[at as usize],
         _ => false,
     });

@@ -35,7 +35,7 @@ pub(super) fn view(
                 begin: seconds(part.begin),
                 end: seconds(part.end),
                 cause: part.cause,
-                label: items::name(examined.meant(part.item), start.facts),
+                label: items::name(examined.meaning(part.item), start.facts),
             })
             .collect(),
         iterations: iterations

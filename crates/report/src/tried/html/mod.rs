@@ -130,7 +130,7 @@ fn remedies(page: &mut TriedPage) {
             _ => "open",
         });
     }
-    let conditions = words::held(report)
+    let conditions = words::memory_held(report)
         .into_iter()
         .chain(words::variables(report));
     let content = html! {

@@ -25,7 +25,7 @@ const fn often(placed: Placed) -> Placed {
 }
 
 /// A function that returns a handle, and stores a status where this argument points.
-const fn gives(placed: Placed, error: u8) -> Placed {
+const fn returns_handle(placed: Placed, error: u8) -> Placed {
     let (place, mut entry) = placed;
     entry.answer = Answer::Handle(error);
     (place, entry)
@@ -37,7 +37,7 @@ const fn buffer(place: usize, name: &'static str, bytes: u8, error: u8) -> Place
         place: Place::Returned,
         stream: NONE,
     };
-    gives(hooked(place, name, detail), error)
+    returns_handle(hooked(place, name, detail), error)
 }
 
 const fn copies(place: usize, name: &'static str, bytes: u8, to: u8, from: u8) -> Placed {
@@ -71,17 +71,17 @@ const KERNEL: Detail = Detail::Lookup {
 pub(crate) static TABLE: &[Placed] = &[
     heavy(0, "clGetPlatformIDs"),
     heavy(2, "clGetDeviceIDs"),
-    gives(heavy(4, "clCreateContext"), 5),
-    gives(heavy(5, "clCreateContextFromType"), 4),
+    returns_handle(heavy(4, "clCreateContext"), 5),
+    returns_handle(heavy(5, "clCreateContextFromType"), 4),
     heavy(7, "clReleaseContext"),
-    gives(heavy(9, "clCreateCommandQueue"), 3),
+    returns_handle(heavy(9, "clCreateCommandQueue"), 3),
     heavy(11, "clReleaseCommandQueue"),
     buffer(14, "clCreateBuffer", 2, 4),
     hooked(18, "clReleaseMemObject", Detail::Free(0)),
-    gives(heavy(26, "clCreateProgramWithSource"), 4),
-    gives(heavy(27, "clCreateProgramWithBinary"), 6),
+    returns_handle(heavy(26, "clCreateProgramWithSource"), 4),
+    returns_handle(heavy(27, "clCreateProgramWithBinary"), 6),
     heavy(30, "clBuildProgram"),
-    gives(hooked(34, "clCreateKernel", KERNEL), 2),
+    returns_handle(hooked(34, "clCreateKernel", KERNEL), 2),
     plain(35, "clCreateKernelsInProgram"),
     plain(41, "clWaitForEvents"),
     plain(46, "clFlush"),
@@ -94,7 +94,7 @@ pub(crate) static TABLE: &[Placed] = &[
     plain(53, "clEnqueueCopyImage"),
     plain(54, "clEnqueueCopyImageToBuffer"),
     plain(55, "clEnqueueCopyBufferToImage"),
-    gives(copies(56, "clEnqueueMapBuffer", 5, NONE, 1), 9),
+    returns_handle(copies(56, "clEnqueueMapBuffer", 5, NONE, 1), 9),
     plain(58, "clEnqueueUnmapMemObject"),
     hooked(59, "clEnqueueNDRangeKernel", Detail::Launch(1)),
     hooked(60, "clEnqueueTask", Detail::Launch(1)),
@@ -102,16 +102,16 @@ pub(crate) static TABLE: &[Placed] = &[
     region(87, "clEnqueueWriteBufferRect", 1, NONE),
     region(88, "clEnqueueCopyBufferRect", 2, 1),
     heavy(98, "clCompileProgram"),
-    gives(heavy(99, "clLinkProgram"), 8),
+    returns_handle(heavy(99, "clLinkProgram"), 8),
     often(plain(102, "clEnqueueFillBuffer")),
     plain(104, "clEnqueueMigrateMemObjects"),
-    gives(heavy(123, "clCreateCommandQueueWithProperties"), 3),
+    returns_handle(heavy(123, "clCreateCommandQueueWithProperties"), 3),
     buffer(126, "clSVMAlloc", 2, NONE),
     hooked(127, "clSVMFree", Detail::Free(1)),
     copies(129, "clEnqueueSVMMemcpy", 4, 2, 3),
     copies(131, "clEnqueueSVMMap", 4, NONE, 3),
     plain(132, "clEnqueueSVMUnmap"),
-    gives(heavy(138, "clCreateProgramWithIL"), 3),
+    returns_handle(heavy(138, "clCreateProgramWithIL"), 3),
     buffer(146, "clCreateBufferWithProperties", 3, 5),
 ];
 

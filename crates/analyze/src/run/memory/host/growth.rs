@@ -83,7 +83,7 @@ impl<'a> Growth<'a> {
     }
 
     fn key(&self, part: &Part, time: (u64, u64)) -> (HostUse, String) {
-        let name = || items::name(self.examined.meant(part.item), self.start.facts);
+        let name = || items::name(self.examined.meaning(part.item), self.start.facts);
         match part.cause {
             Cause::ProcessStart => (HostUse::Libraries, "process start".to_owned()),
             Cause::LibraryLoading => (HostUse::Libraries, name()),
