@@ -1,4 +1,4 @@
-"""What compiling modules costs, and what bytecode saves: predicted against measured.
+"""The cost of compiling modules, and the saving by bytecode: predicted against measured.
 
     python examples/bytecode_cost.py MODULE...
 

@@ -1,4 +1,4 @@
-"""What a standby saves: plain, warm, hot and parked starts of GPU programs, interleaved.
+"""The time that a standby saves: plain, warm, hot and parked starts of GPU programs, interleaved.
 
     python3 examples/standby_cost.py --starts 5 linear resnet transformer
 
@@ -351,7 +351,7 @@ def measure_beside(programs):
 
 
 def device_memory():
-    """MiB in use on each card, by all processes."""
+    """MiB in use on each GPU, by all processes."""
     asked = ["nvidia-smi", "--query-gpu=memory.used", "--format=csv,noheader,nounits"]
     done = subprocess.run(asked, capture_output=True, text=True, check=True)
     return [int(line) for line in done.stdout.split()]
@@ -380,7 +380,7 @@ def measure_at_once(program, count):
         result[form] = {"prepared_after": took, **held, "served": served, "starts": starts}
         slowest = max(each["time_to_first"] for each in starts)
         print(f"{program.name}, {form}: {count} prepared in {took:.1f} s, {served} used at once,")
-        print(f"  the slowest after {slowest:.3f} s, MiB on the cards {held['memory']}, {hashes}")
+        print(f"  the slowest after {slowest:.3f} s, MiB on the GPUs {held['memory']}, {hashes}")
     return result
 
 

@@ -1,10 +1,10 @@
-"""How long a program takes from its start to its first line, plainly and warm.
+"""The time of a program from its start to its first line, plainly and warm.
 
     python3 examples/start_cost.py [--preheat PATH] [--python PATH] [--starts N]
 
-Plain and warm starts take turns, so that what drifts on the machine meets both alike.
-The time is from before the process is made until the program says that it is there; for
-PyTorch, until its first training iteration is done.
+Plain and warm starts are interleaved, so that drift on the machine affects both alike. The
+time is from before the process is created until the program reports its first line; for
+PyTorch, until its first training iteration has ended.
 """
 
 import argparse
