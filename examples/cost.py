@@ -6,14 +6,14 @@
 Prints medians over the starts and their ratios to the plain ones: the time to the end of the
 first iteration, the first iteration, and the steady one (the median, and the fastest tenth, of
 the later half), with 95 % intervals of the ratios from resampled starts. On a shared machine
-starts differ by more than recording costs, mostly because a neighbour slows some of the cores:
+starts differ by more than recording costs, mostly because a neighbor slows some of the cores:
 --cores gives each start the few that are fastest at that moment, and many starts help.
 
     python examples/cost.py --within --starts 5 resnet50.py infer
 
---within compares iterations of one and the same start, so that what a neighbour does hits all alike:
+--within compares iterations of one and the same start, so that what a neighbor does hits all alike:
 every other one is not recorded, and those between are in turn recorded without and with detail. Each
-is taken as a ratio to each of its neighbours. A steady program is recorded in detail in windows (timing.py
+is taken as a ratio to each of its neighbors. A steady program is recorded in detail in windows (timing.py
 says how long they are), so what it pays is the mean of both, weighted as the windows are. Medians over
 all iterations and starts, with 95 % intervals from resampled starts and iterations. That calls pass
 through the recorder at all costs some nanoseconds more for each, in all iterations alike
@@ -79,7 +79,7 @@ def start(kind, arguments, scratch, number):
 
 
 def pairs(iterations, kind):
-    """Iterations of a kind, each as a ratio to each of its neighbours, which are not recorded. A
+    """Iterations of a kind, each as a ratio to each of its neighbors, which are not recorded. A
     ratio to the mean of both would be less than 1 more often than not, since long ones are rare."""
     found = []
     for place in range(timing.LEAD_IN + 1, len(iterations) - 1):

@@ -75,6 +75,7 @@ class Settings:
     limit: int
     synchronize: bool
     ended_early: Optional[str] = None
+    ended_with: Optional[int] = None
 
 
 @dataclass(frozen=True)

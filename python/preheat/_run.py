@@ -344,7 +344,7 @@ def _require_program(word: str, cwd: Optional[Word], env: Optional[Mapping[str, 
 
 
 def _plain(text: str) -> str:
-    """Without colours. A notebook sets variables that ask programs for them."""
+    """Without colors. A notebook sets variables that ask programs for them."""
     return re.sub(r"\x1b\[[0-9;]*m", "", text)
 
 

@@ -10,7 +10,7 @@
 //! - [`check`]: budgets; the limits of a recorded program, and whether it meets them.
 //! - [`compare`]: two measurements; what changed, how significant it is, and why
 //!   ([`compare::CompareReport`]).
-//! - [`tried`]: measured remedies; what they saved, and which are kept.
+//! - [`measurement`]: measured remedies; what they saved, and which are kept.
 //! - [`classify`]: iteration times from other tools.
 //! - [`lab`]: the experiments; the measurements ([`lab::Measured`]) and the findings
 //!   ([`lab::LabReport`], with a verdict on every claim).
@@ -21,8 +21,8 @@ pub mod check;
 pub mod classify;
 pub mod compare;
 pub mod lab;
+pub mod measurement;
 pub mod run;
 pub mod stats;
-pub mod tried;
 
 use preheat_model::units;

@@ -7,7 +7,7 @@ use preheat_model::run::{
     Cause, CauseSeconds, IterationRule, IterationUnit, IterationsBy, MemoryReport, RUN_SCHEMA,
     RunReport, RunSettings, StartReport, Temperature,
 };
-use preheat_model::stats::{Interval, Rng};
+use preheat_model::stats::{Estimate, Rng};
 
 /// A start: three quarters imports, one quarter kernels; only the first iteration is slow.
 fn start(at: usize, total: f64, first: f64) -> StartReport {
@@ -34,8 +34,8 @@ fn start(at: usize, total: f64, first: f64) -> StartReport {
 }
 
 fn run(starts: Vec<StartReport>) -> RunReport {
-    let none = Interval {
-        estimate: 1.0,
+    let none = Estimate {
+        value: 1.0,
         low: None,
         high: None,
     };
@@ -59,6 +59,7 @@ fn run(starts: Vec<StartReport>) -> RunReport {
             limit: 1,
             synchronize: false,
             ended_early: None,
+            ended_with: None,
         },
         environment: Vec::new(),
         iterations_by: IterationsBy::Python,
@@ -125,10 +126,10 @@ fn every_quantity_is_measured_correctly_and_can_be_met_or_exceeded() {
         let pass = line(&report, &format!("{key} = {kept}"));
         let found = pass.measured.unwrap();
         assert!(
-            (found.estimate - value).abs() < 1e-3 * value.max(1e-9),
+            (found.value - value).abs() < 1e-3 * value.max(1e-9),
             "{key}: {found:?}"
         );
-        assert!(found.low.unwrap() <= found.estimate && found.high.unwrap() >= found.estimate);
+        assert!(found.low.unwrap() <= found.value && found.high.unwrap() >= found.value);
         assert_eq!((pass.verdict, pass.starts), (Verdict::Pass, 4), "{key}");
         assert!(pass.used.unwrap() <= 1.0 && pass.reason.is_empty());
         if !exceeded.is_empty() {

@@ -10,7 +10,7 @@ use preheat_model::run::{
     AllItems, Cause, CauseSeconds, Item, IterationUnit, Module, RegionReport, RunReport,
     Temperature,
 };
-use preheat_model::stats::{Interval, Rng};
+use preheat_model::stats::{Estimate, Rng};
 use simulated::{Truth, run};
 
 fn reports(starts: usize, noise: f64, seed: u64) -> (RunReport, RunReport) {
@@ -544,8 +544,8 @@ fn region(report: &RunReport, from: u32, seconds: f64, seed: u64) -> RegionRepor
         helper: None,
         clock: Some(Clock::Time),
         count: 2,
-        first: Interval {
-            estimate: seconds,
+        first: Estimate {
+            value: seconds,
             low: None,
             high: None,
         },

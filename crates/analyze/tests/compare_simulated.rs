@@ -3,8 +3,9 @@
 mod simulated;
 
 use preheat_analyze::compare::{RunInput, Settings, compare_runs};
-use preheat_model::compare::{CompareKind, CompareReport, Estimate, QuantityChange, Verdict};
+use preheat_model::compare::{CompareKind, CompareReport, QuantityChange, Verdict};
 use preheat_model::run::RunReport;
+use preheat_model::stats::Estimate;
 use preheat_model::stats::Rng;
 use simulated::{Noise, Truth, heavy_tailed, run};
 

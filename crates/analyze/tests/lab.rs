@@ -409,7 +409,7 @@ fn initializing_is_judged_with_the_model_on_the_device() {
     // From nothing, two thirds would be removed.
     let found = evidence(b, 11);
     assert_eq!(found.verdict, Verdict::DoesNotHold, "{}", found.sentence);
-    assert!((found.value.estimate - 1.0).abs() < 0.05);
+    assert!((found.value.value - 1.0).abs() < 0.05);
     assert!(
         found.sentence.contains("with a pause of 0.2 s"),
         "{}",
@@ -524,7 +524,7 @@ fn the_table_and_the_claims_show_the_same_estimate() {
     assert_eq!(series.class, Some(Class::NoSteadyState));
     assert_eq!(series.ratio, Some(claim.evidence[0].value));
     let ratio = series.first / series.steady.expect("some settle");
-    assert!((ratio / claim.evidence[0].value.estimate - 1.0).abs() < 1e-9);
+    assert!((ratio / claim.evidence[0].value.value - 1.0).abs() < 1e-9);
 }
 
 #[test]

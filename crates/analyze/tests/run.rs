@@ -70,7 +70,7 @@ fn a_training_program_is_explained() {
     let report = &findings.report;
     assert_eq!(report.iterations_by, IterationsBy::Python);
     assert_eq!(report.iteration, "steps of SGD");
-    close(report.time_to_first.estimate, 0.5);
+    close(report.time_to_first.value, 0.5);
     close(report.first.unwrap(), 0.06);
     close(report.steady.unwrap(), 0.01);
     assert_eq!(report.class, Some(Class::ColdFirst));
@@ -139,7 +139,7 @@ fn nvtx_ranges_of_the_program_take_precedence() {
     let report = findings("auto", p.alone(710.0)).report;
     assert_eq!(report.iterations_by, IterationsBy::Nvtx);
     assert_eq!(report.iteration, "NVTX ranges named step");
-    close(report.time_to_first.estimate, 0.5095);
+    close(report.time_to_first.value, 0.5095);
 }
 
 #[test]
@@ -148,7 +148,7 @@ fn a_requested_range_counts_even_once() {
     p.frame(What::Range, "epoch", (435.0, 709.0));
     let report = findings("nvtx:epoch", p.alone(710.0)).report;
     assert_eq!(report.starts[0].iterations.len(), 1);
-    close(report.time_to_first.estimate, 0.709);
+    close(report.time_to_first.value, 0.709);
     let none = findings("nvtx:nothing", training().alone(710.0)).report;
     assert_eq!(none.iterations_by, IterationsBy::None);
     assert!(none.notes.iter().any(|note| note.contains("nvtx:nothing")));
@@ -183,7 +183,7 @@ fn steps_of_keras_are_iterations() {
     p.busy(0, &[(0.0, 130.0)], 130.0);
     let report = findings("auto", p.alone(130.0)).report;
     assert_eq!(report.iteration, "Keras training steps");
-    close(report.time_to_first.estimate, 0.025);
+    close(report.time_to_first.value, 0.025);
 }
 
 #[test]
@@ -237,7 +237,7 @@ fn a_program_without_repetition_is_explained_to_its_end() {
     p.busy(0, &[(0.0, 100.0)], 200.0);
     let report = findings("auto", p.alone(200.0)).report;
     assert_eq!(report.iterations_by, IterationsBy::None);
-    close(report.time_to_first.estimate, 0.2);
+    close(report.time_to_first.value, 0.2);
     close(of(&report, Cause::PythonImports), 40.0);
     close(of(&report, Cause::OwnCpu), 50.0);
     close(of(&report, Cause::Idle), 100.0);
@@ -340,7 +340,7 @@ fn an_empty_recording_is_analyzed() {
     empty.manifest.starts[0].unrecorded = Some("It is linked statically.".to_owned());
     let found = analyze(&empty);
     check(&found);
-    close(found.report.time_to_first.estimate, 0.05);
+    close(found.report.time_to_first.value, 0.05);
     close(of(&found.report, Cause::Unexplained), 50.0);
     assert!(found.report.notes[0].contains("statically"));
     let nothing = analyze(&recording("auto", Vec::new()));

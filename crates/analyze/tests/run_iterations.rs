@@ -250,7 +250,7 @@ fn without_a_recording_the_warmest_successful_starts_count() {
     let mut recording = recording("auto", starts);
     recording.manifest.starts[3].exit_code = 1;
     recording.manifest.starts[4].temperature = Temperature::Disk;
-    close(analyze(&recording).report.time_to_first.estimate, 0.1);
+    close(analyze(&recording).report.time_to_first.value, 0.1);
 }
 
 #[test]
@@ -262,7 +262,7 @@ fn interrupted_starts_do_not_affect_the_iteration_rule() {
     recording.manifest.starts[1].exit_code = 130;
     let report = analyze(&recording).report;
     assert_eq!(report.starts[0].iterations.len(), 12);
-    close(report.time_to_first.estimate, 0.15);
+    close(report.time_to_first.value, 0.15);
     // Two successful starts that differ agree on nothing.
     recording.manifest.starts[1].exit_code = 0;
     assert!(analyze(&recording).report.starts[0].iterations.is_empty());
@@ -408,7 +408,7 @@ fn the_thread_with_the_earliest_first_result_counts() {
     p.busy(0, &[(0.0, 300.0)], 300.0);
     let report = findings("auto", p.alone(300.0)).report;
     assert_eq!(report.starts[0].iterations.len(), 10);
-    assert_eq!(report.time_to_first.estimate, 0.055);
+    assert_eq!(report.time_to_first.value, 0.055);
     let others = &report.other_threads;
     assert_eq!((others.len(), others[0].iterations), (1, 20));
     assert!(

@@ -51,7 +51,7 @@ fn no_part_is_larger_than_the_whole() {
         start(10.0, 550.0),
     ];
     let report = analyze(&recording("auto", starts)).report;
-    let total = report.time_to_first.estimate;
+    let total = report.time_to_first.value;
     let items = report.causes.iter().flat_map(|cause| &cause.items);
     for item in items {
         assert!(
@@ -335,7 +335,7 @@ fn source_that_every_start_compiles_is_a_cause_and_has_a_remedy() {
     close(cause(Cause::BytecodeCompilation), 0.11);
     close(cause(Cause::PythonImports), 0.1);
     let all: f64 = report.causes.iter().map(|cause| cause.seconds).sum();
-    close(all, report.time_to_first.estimate);
+    close(all, report.time_to_first.value);
     let numpy = found(&report, Cause::BytecodeCompilation, "numpy");
     close(numpy.seconds, 0.1);
     assert_eq!(numpy.count, 2);
@@ -679,7 +679,7 @@ fn a_warm_up_takes_the_excess_off_the_first_real_iteration() {
     assert!(suggested.what.starts_with(sentence), "{}", suggested.what);
     // It comes after those that shorten the time to first, and adds nothing to it.
     let total: f64 = report.remedies.iter().map(|remedy| remedy.saving).sum();
-    assert!(total <= report.time_to_first.estimate);
+    assert!(total <= report.time_to_first.value);
 }
 
 #[test]

@@ -69,7 +69,7 @@ fn a_wrapper_is_followed_to_the_program_that_it_starts() {
     let found = findings("auto", shell.beside(vec![child], 320.0));
     assert_eq!(found.starts[0].thread, Some((1, 0)));
     let report = &found.report;
-    close(report.time_to_first.estimate, 0.205);
+    close(report.time_to_first.value, 0.205);
     // The start of the shell, and that of Python: 50 to 60 and 61 to 80.
     close(of(report, Cause::ProcessStart), 2.0 + 10.0 + 19.0);
     close(of(report, Cause::LibraryLoading), 2.0);
@@ -107,7 +107,7 @@ fn a_thread_that_iterates_is_preceded_by_the_one_that_made_it() {
     let found = findings("auto", p.alone(200.0));
     assert_eq!(found.starts[0].thread, Some((0, worker)));
     let report = &found.report;
-    close(report.time_to_first.estimate, 0.16);
+    close(report.time_to_first.value, 0.16);
     close(of(report, Cause::PythonImports), 100.0);
     close(of(report, Cause::ProcessStart), 9.0);
     close(item(report, Cause::OwnCpu, "main thread"), 20.0);

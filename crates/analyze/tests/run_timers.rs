@@ -126,7 +126,7 @@ fn the_time_that_a_timer_adds_to_the_first_iteration_has_causes() {
     let found = report(5.0);
     assert_eq!(found.iteration, "calls of Net");
     close(found.first.unwrap(), 0.01);
-    close(found.regions[0].first.estimate, 0.015);
+    close(found.regions[0].first.value, 0.015);
     let around = found.regions[0].around.as_ref().expect("it is longer");
     close(around.seconds, 0.005);
     assert_eq!(around.causes[0].cause, Cause::DeviceAllocation);
@@ -214,8 +214,8 @@ fn straight_line_code_repeated_once_has_a_first_and_a_second() {
     assert_eq!(report.iterations_by, IterationsBy::Timers);
     assert_eq!(report.iteration, "a.py:3–5 and 7–9, timed by the program");
     close(report.first.unwrap(), 0.05);
-    close(report.second.unwrap().estimate, 0.002);
-    close(report.first_to_second.unwrap().estimate, 25.0);
+    close(report.second.unwrap().value, 0.002);
+    close(report.first_to_second.unwrap().value, 25.0);
     assert_eq!(names(&report), ["a.py:3–5", "a.py:7–9"]);
     // A region with different code is not a repetition.
     let report = timed(&readings, &differences, &[(3, 5, 0), (7, 9, 1)]);
@@ -237,7 +237,7 @@ fn a_decorator_used_twice_has_a_first_and_a_second() {
     let helpers = report.regions.iter().map(|region| region.helper.as_deref());
     assert!(helpers.into_iter().all(|lines| lines == Some("a.py:3–5")));
     assert_eq!(report.iteration, "a.py:20 and 21, timed by the program");
-    close(report.first_to_second.unwrap().estimate, 25.0);
+    close(report.first_to_second.unwrap().value, 25.0);
     // It wraps two functions.
     let report = timed(&readings, &[(3, 5)], &[(20, 20, 0), (21, 21, 1)]);
     assert_eq!(report.second, None);
@@ -276,7 +276,7 @@ fn two_helpers_time_the_code_between_their_calls() {
     ];
     let report = timed(&readings, &[(3, 6)], &[(20, 22, 0), (24, 26, 0)]);
     assert_eq!(names(&report), ["a.py:20–22", "a.py:24–26"]);
-    close(report.second.unwrap().estimate, 0.002);
+    close(report.second.unwrap().value, 0.002);
 }
 
 #[test]

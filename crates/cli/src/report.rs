@@ -5,7 +5,7 @@ use std::process::ExitCode;
 
 use anyhow::Result;
 use preheat_model::Document;
-use preheat_report::{compare_terminal, lab_terminal, run_terminal, tried_terminal};
+use preheat_report::{compare_terminal, lab_terminal, measurement_terminal, run_terminal};
 
 use crate::args::ReportArguments;
 use crate::exit::Usage;
@@ -71,8 +71,8 @@ pub fn run(arguments: &ReportArguments) -> Result<ExitCode> {
         }
         Saved::Document(Document::Measurement(report)) => {
             let targets = Targets::of_document(&show)?;
-            targets.write_tried(report)?;
-            targets.print_or_name_files(|| tried_terminal(report, &terminal))?;
+            targets.write_measurement(report)?;
+            targets.print_or_name_files(|| measurement_terminal(report, &terminal))?;
         }
     }
     if let Some(page) = opened {

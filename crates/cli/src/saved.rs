@@ -10,8 +10,8 @@ use preheat_analyze::run::{self, Findings};
 use preheat_model::Document;
 use preheat_model::compare::CompareReport;
 use preheat_model::lab::{LabReport, Measured};
+use preheat_model::measurement::MeasurementReport;
 use preheat_model::run::{IterationRule, Recording};
-use preheat_model::tried::TriedReport;
 
 use crate::exit::Usage;
 
@@ -52,7 +52,7 @@ pub fn is_comparison(path: &Path, report: &CompareReport) -> Usage {
 }
 
 /// The error where a single result is needed: `report` covers several recordings.
-pub fn is_measurement(path: &Path, report: &TriedReport) -> Usage {
+pub fn is_measurement(path: &Path, report: &MeasurementReport) -> Usage {
     let plain = report.variants.first();
     let plain = plain.map_or("plain", |variant| &*variant.recording);
     Usage(format!(
@@ -253,7 +253,7 @@ mod tests {
             return;
         };
         match document {
-            Document::Measurement(report) => drop(preheat_report::tried_html(report)),
+            Document::Measurement(report) => drop(preheat_report::measurement_html(report)),
             Document::Comparison(report) => {
                 drop(preheat_report::compare_html(report, None, None));
             }

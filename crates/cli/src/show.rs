@@ -10,11 +10,11 @@ use clap::Args;
 use preheat_analyze::run::{Findings, span_causes};
 use preheat_model::compare::CompareReport;
 use preheat_model::lab::LabReport;
+use preheat_model::measurement::MeasurementReport;
 use preheat_model::run::{Recording, RunReport, RunView};
-use preheat_model::tried::TriedReport;
 use preheat_report::{
-    compare_html, compare_json, lab_html, lab_json, lab_terminal, run_csv, run_html, run_json,
-    run_otlp, run_perfetto, run_speedscope, tried_html, tried_json,
+    compare_html, compare_json, lab_html, lab_json, lab_terminal, measurement_html,
+    measurement_json, run_csv, run_html, run_json, run_otlp, run_perfetto, run_speedscope,
 };
 
 use crate::exit::Usage;
@@ -234,10 +234,10 @@ impl Targets<DocumentFormat> {
     }
 
     /// Writes a measurement of remedies to the files only.
-    pub fn write_tried(&self, report: &TriedReport) -> Result<()> {
+    pub fn write_measurement(&self, report: &MeasurementReport) -> Result<()> {
         self.write(|format| match format {
-            DocumentFormat::Json => tried_json(report).into_bytes(),
-            DocumentFormat::Html => tried_html(report).into_bytes(),
+            DocumentFormat::Json => measurement_json(report).into_bytes(),
+            DocumentFormat::Html => measurement_html(report).into_bytes(),
         })
     }
 }

@@ -14,7 +14,7 @@ use std::time::Duration;
 
 use anyhow::{Context, Result};
 use preheat_start::{
-    DEFAULT_IDLE, DEFAULT_PATIENCE, Imports, Known, Preparation, Remedy, Request, Running,
+    CommandState, DEFAULT_IDLE, DEFAULT_PATIENCE, Imports, Preparation, Remedy, Request, Running,
 };
 
 use crate::args::StartArguments;
@@ -87,8 +87,8 @@ pub fn run(arguments: &StartArguments) -> Result<ExitCode> {
         remedies: arguments.remedies(),
         strictly: arguments.strictly,
         standby: arguments.standby(),
-        became: arguments.became.as_deref(),
-        again: &arguments.again(),
+        reached: arguments.reached.as_deref(),
+        chain_options: &arguments.chain_options(),
         log: &log,
         hint: hints.then_some(hint),
     });
@@ -106,7 +106,7 @@ fn from(arguments: &StartArguments, recording: &Path) -> Result<Imports> {
             recording.display()
         ))
     })?;
-    if let Ok(known) = Known::of(&arguments.command) {
+    if let Ok(known) = CommandState::of(&arguments.command) {
         // The observations are for remedies chosen by a measurement; there may be none.
         let _ = known.observe(&preheat_start::measurement::observed(&read));
     }
@@ -143,7 +143,7 @@ fn prepare(arguments: &StartArguments, imports: Option<&Imports>) -> Result<Exit
 }
 
 fn forget(arguments: &StartArguments) -> Result<ExitCode> {
-    let known = match Known::of(&arguments.command) {
+    let known = match CommandState::of(&arguments.command) {
         Ok(known) => known,
         Err(why) => {
             complain(&why.to_string());

@@ -173,7 +173,7 @@ fn numbers_are_piped_in() {
     }
     let said = piped(text.as_bytes(), &["--unit", "ms", "--json", "-"]);
     let report: ClassifyReport = serde_json::from_str(&said.out).unwrap();
-    assert!((report.benchmarks[0].steady.unwrap().estimate / 0.01 - 1.0).abs() < 0.02);
+    assert!((report.benchmarks[0].steady.unwrap().value / 0.01 - 1.0).abs() < 0.02);
     // The human-readable report goes to standard error then.
     assert!(said.err.starts_with("standard input: "), "{}", said.err);
 }
@@ -214,8 +214,8 @@ fn recorded_runs_keep_their_class() {
         assert_eq!(judged.format, Format::Run);
         assert_eq!(Some(judged.class), run.class, "{name}");
         assert_eq!(
-            judged.ratio.map(|r| r.estimate),
-            run.ratio.map(|r| r.estimate),
+            judged.ratio.map(|r| r.value),
+            run.ratio.map(|r| r.value),
             "{name}"
         );
     }

@@ -288,7 +288,7 @@ fn documents_conform_to_the_schema() {
     let said = compare(&directory, &["--starts", "4", "true", "true"]);
     assert_eq!(said.code, Some(0), "{}", said.err);
     let schema = Path::new(env!("CARGO_MANIFEST_DIR"))
-        .join("../../docs/schema/preheat.compare-1.schema.json");
+        .join("../../docs/schema/preheat.compare-2.schema.json");
     let validated = run(Command::new(python)
         .args(["-c", "import json, sys, jsonschema\nschema, document = (json.load(open(path)) for path in sys.argv[1:])\njsonschema.Draft202012Validator(schema).validate(document)"])
         .arg(schema)

@@ -186,7 +186,7 @@ int main(void) {
     assert!(seconds(&report, own) >= 0.3, "{:?}", report.causes);
     let steady = seconds(&report, Cause::SteadyWork);
     assert!(
-        steady < 0.5 * report.time_to_first.estimate,
+        steady < 0.5 * report.time_to_first.value,
         "{:?}",
         report.causes
     );

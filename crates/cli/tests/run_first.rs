@@ -64,8 +64,8 @@ fn timed(report: &RunReport) -> impl Iterator<Item = &RegionReport> {
 fn regions(report: &RunReport) -> Vec<f64> {
     let mut seconds = Vec::new();
     for region in timed(report) {
-        seconds.push(region.first.estimate);
-        seconds.extend(region.second.map(|second| second.estimate));
+        seconds.push(region.first.value);
+        seconds.extend(region.second.map(|second| second.value));
     }
     seconds
 }
@@ -82,10 +82,7 @@ fn agree(report: &RunReport, printed: &[f64]) {
     }
     for region in timed(report) {
         let sum: f64 = region.causes.iter().map(|part| part.seconds).sum();
-        assert!(
-            (sum / region.first.estimate - 1.0).abs() < 1e-6,
-            "{region:?}"
-        );
+        assert!((sum / region.first.value - 1.0).abs() < 1e-6, "{region:?}");
         assert!(region.name.contains(':'), "{}", region.name);
     }
     let unpaired = (report.notes.iter()).find(|note| note.contains("belong to no timed region"));
@@ -95,15 +92,15 @@ fn agree(report: &RunReport, printed: &[f64]) {
 /// The first and the second iteration are those that the program times, and nothing else.
 fn one_pair_of_numbers(report: &RunReport) {
     let timed = regions(report);
-    let iterations = [report.first.unwrap(), report.second.unwrap().estimate];
+    let iterations = [report.first.unwrap(), report.second.unwrap().value];
     for (iteration, timed) in iterations.iter().zip(&timed) {
         let deviation = (iteration / timed - 1.0).abs();
         assert!(deviation < 0.01, "{iterations:?} and {timed}");
     }
-    let ratio = report.first_to_second.unwrap().estimate;
+    let ratio = report.first_to_second.unwrap().value;
     let (first, second) = (&report.regions[0], report.regions.last().unwrap());
     let timed = (first.ratio).or_else(|| second.repeats.as_ref()?.ratio);
-    let timed = timed.expect("the regions have a ratio").estimate;
+    let timed = timed.expect("the regions have a ratio").value;
     assert!((ratio / timed - 1.0).abs() < 0.02, "{ratio} and {timed}");
 }
 
@@ -127,8 +124,8 @@ fn two_allocations_in_a_row_are_two_regions() {
         assert_eq!(report.regions.len(), 2, "{name}");
         assert!(report.regions.iter().all(|region| region.count == 1));
         // The second allocation is the first one again; a copy is something else.
-        let second = report.second.map(|second| second.estimate);
-        let expected = (name == "allocate.py").then(|| report.regions[1].first.estimate);
+        let second = report.second.map(|second| second.value);
+        let expected = (name == "allocate.py").then(|| report.regions[1].first.value);
         assert_eq!(second.is_some(), expected.is_some(), "{}", report.iteration);
         if let Some((second, expected)) = second.zip(expected) {
             assert!(
@@ -199,7 +196,7 @@ fn regions_of_a_helper_belong_to_the_lines_that_use_it() {
                 assert!(region.name.starts_with("program.py:"), "{names:?}");
                 assert!(region.helper.is_some(), "{region:?}");
             }
-            let (first, second) = (report.first.unwrap(), report.second.unwrap().estimate);
+            let (first, second) = (report.first.unwrap(), report.second.unwrap().value);
             assert!(
                 (first / printed[0] - 1.0).abs() < NEAR,
                 "{}",
@@ -577,7 +574,7 @@ fn two_training_iterations_are_first_and_second() {
         assert_eq!(report.starts[0].iterations.len(), 2);
         assert!(report.first_to_second.is_some());
         let excess: f64 = report.second_excess.iter().map(|part| part.seconds).sum();
-        let difference = report.first.unwrap() - report.second.unwrap().estimate;
+        let difference = report.first.unwrap() - report.second.unwrap().value;
         assert!(
             (excess - difference).abs() <= 0.01 * difference.abs() + 1e-6,
             "{excess} {difference}"
@@ -596,7 +593,7 @@ fn without_an_optimizer_what_is_timed_is_the_iteration() {
     if let Some(report) = python("torch", "backward.py", &[]) {
         assert_eq!(report.iterations_by, IterationsBy::Timers);
         assert_eq!(report.regions[0].count, 2);
-        let region = report.regions[0].first.estimate;
+        let region = report.regions[0].first.value;
         assert!((report.first.unwrap() / region - 1.0).abs() < NEAR);
     }
 }
@@ -637,7 +634,7 @@ fn a_prediction_of_keras_is_what_a_timer_around_it_says() {
         assert_eq!(report.iteration, "calls of predict");
         let iterations = &report.starts[0].iterations;
         assert_eq!((iterations.len(), report.regions.len()), (2, 2));
-        let timed = report.regions.iter().map(|region| region.first.estimate);
+        let timed = report.regions.iter().map(|region| region.first.value);
         let ratios: Vec<f64> = iterations.iter().zip(timed).map(|(a, b)| a / b).collect();
         // The call lies within the region; on a busy machine one may be cut in between.
         assert!(ratios.iter().all(|ratio| *ratio < 1.01), "{ratios:?}");
@@ -677,7 +674,7 @@ for _ in range(2):
         let steps = (report.regions.iter()).find(|region| region.name == "steps of predict");
         let steps = steps.expect("they are listed");
         assert_eq!((steps.count, steps.clock), (20, None));
-        assert!(steps.first.estimate <= report.first.unwrap());
+        assert!(steps.first.value <= report.first.unwrap());
         if !timer.is_empty() {
             agree(&report, &printed);
         }
@@ -690,7 +687,7 @@ fn timers_can_be_asked_for() {
         assert_eq!(report.iterations_by, IterationsBy::Timers);
         assert_eq!(report.iteration, "train.py:17–23, timed by the program");
         let region = &report.regions[0];
-        assert!((report.first.unwrap() / region.first.estimate - 1.0).abs() < NEAR);
+        assert!((report.first.unwrap() / region.first.value - 1.0).abs() < NEAR);
     }
 }
 
@@ -1146,7 +1143,7 @@ for _ in range(2):
     let warm_up = warm_up.expect("the first iteration is slower");
     assert_eq!((warm_up.group(), warm_up.saving), (RemedyGroup::Later, 0.0));
     let later = warm_up.later.as_ref().expect("something becomes shorter");
-    let excess = report.first.unwrap() - report.second.unwrap().estimate;
+    let excess = report.first.unwrap() - report.second.unwrap().value;
     assert!(
         (later.seconds - excess).abs() < 1e-9 && later.after == 1,
         "{later:?}"
@@ -1228,7 +1225,7 @@ model.fit(numpy.zeros((64, 8)), numpy.zeros((64, 1)), batch_size=16, epochs=3, v
     let epochs = epochs.expect("they are listed");
     assert_eq!((epochs.count, epochs.clock), (3, None));
     // The first epoch contains the first step.
-    assert!(epochs.first.estimate >= report.starts[0].iterations[0]);
+    assert!(epochs.first.value >= report.starts[0].iterations[0]);
     assert!(epochs.second.is_some());
 }
 

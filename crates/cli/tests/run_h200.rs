@@ -35,7 +35,7 @@ fn within_a_tenth(what: &str, found: f64, timed: f64) {
 
 /// Checks of every recording: all is explained, it adds up, and it agrees with timers.
 fn explained(report: &RunReport, timers: &serde_json::Value) {
-    let total = report.time_to_first.estimate;
+    let total = report.time_to_first.value;
     let sum: f64 = report.causes.iter().map(|cause| cause.seconds).sum();
     assert!((sum / total - 1.0).abs() <= 0.01, "{sum} of {total}");
     let unexplained: f64 = (report.causes.iter())
@@ -103,7 +103,7 @@ fn linear_training() {
 fn a_start_from_a_parked_standby() {
     let (report, timers) = kept("standby-parked");
     let sum: f64 = report.causes.iter().map(|cause| cause.seconds).sum();
-    let total = report.time_to_first.estimate;
+    let total = report.time_to_first.value;
     assert!((sum / total - 1.0).abs() <= 0.001, "{sum} of {total}");
     let seconds = |cause: Cause| {
         let found = report.causes.iter().find(|found| found.cause == cause);
@@ -181,8 +181,8 @@ fn timed(name: &str) -> (RunReport, Vec<f64>) {
 fn agrees(report: &RunReport, printed: &[f64], rounding: f64) {
     let mut found = Vec::new();
     for region in &report.regions {
-        found.push(region.first.estimate);
-        found.extend(region.second.map(|second| second.estimate));
+        found.push(region.first.value);
+        found.extend(region.second.map(|second| second.value));
     }
     assert_eq!(found.len(), printed.len());
     for (found, printed) in found.iter().zip(printed) {
@@ -198,7 +198,7 @@ fn two_training_iterations_that_the_program_times() {
     let (report, printed) = timed("first-train");
     agrees(&report, &printed, 0.000_05);
     assert_eq!(report.iteration, "steps of SGD, as timed at train.py:17–23");
-    assert!(report.first_to_second.unwrap().estimate > 50.0);
+    assert!(report.first_to_second.unwrap().value > 50.0);
     let region = &report.regions[0];
     assert_eq!(region.name, "train.py:17–23");
     let largest = region

@@ -127,7 +127,7 @@ for number in range(6):
         assert_eq!(report.iterations_by, IterationsBy::Lines);
         let iterations = &report.starts[0].iterations;
         assert_eq!(iterations.len(), 6);
-        let time = report.time_to_first.estimate;
+        let time = report.time_to_first.value;
         (iterations[0], time - iterations[0])
     };
     // Without a line that begins it, the first iteration has the set-up in it; with one the
@@ -170,7 +170,7 @@ late.join()
     let ends = report.other_threads.iter().map(|other| other.time_to_first);
     assert!(
         ends.into_iter()
-            .all(|end| end >= report.time_to_first.estimate)
+            .all(|end| end >= report.time_to_first.value)
     );
     let note = report.notes.iter().find(|note| note.contains("iterate"));
     let note = note.expect("it is said");

@@ -76,7 +76,7 @@ fn near(found: f64, planted: f64) -> bool {
 /// The causes add up to the time to first.
 fn adds_up(report: &RunReport) -> bool {
     let sum: f64 = report.causes.iter().map(|cause| cause.seconds).sum();
-    (sum - report.time_to_first.estimate).abs() <= report.time_to_first.estimate / 100.0
+    (sum - report.time_to_first.value).abs() <= report.time_to_first.value / 100.0
 }
 
 #[test]
@@ -221,7 +221,7 @@ json.dump({'own': used_so_far() - began}, open('planted.json', 'w'))
         seconds(&report, Cause::OwnCpu),
         planted.seconds("own")
     ));
-    assert!(seconds(&report, Cause::Unexplained) <= report.time_to_first.estimate / 20.0);
+    assert!(seconds(&report, Cause::Unexplained) <= report.time_to_first.value / 20.0);
 }
 
 #[test]
@@ -257,19 +257,19 @@ json.dump(planted, open('planted.json', 'w'))
     for (region, name) in regions.iter().zip(["first", "second"]) {
         // The recording's own clock and the program's: the same two instants.
         assert!(
-            near(region.first.estimate, planted.seconds(name)),
+            near(region.first.value, planted.seconds(name)),
             "{region:?}"
         );
         let sum: f64 = region.causes.iter().map(|part| part.seconds).sum();
-        assert!((sum - region.first.estimate).abs() < 1e-6, "{region:?}");
+        assert!((sum - region.first.value).abs() < 1e-6, "{region:?}");
     }
     let idle = |region: &RegionReport| {
         let causes = region.causes.iter();
         let idle = causes.filter(|part| part.cause == Cause::Idle);
         idle.map(|part| part.seconds).sum::<f64>()
     };
-    assert!(idle(regions[0]) > 0.5 * regions[0].first.estimate);
-    assert!(idle(regions[1]) > 0.9 * regions[1].first.estimate);
+    assert!(idle(regions[0]) > 0.5 * regions[0].first.value);
+    assert!(idle(regions[1]) > 0.9 * regions[1].first.value);
 }
 
 #[test]

@@ -292,12 +292,12 @@ structlog.get_logger().info('by structlog')
     terminal.expect("started warm");
     terminal.expect(" - by loguru\r\n");
     terminal.expect("piped 0\r\n");
-    // At the terminal both have colours; the parent for the pipe is not right.
-    terminal.type_in("$WARM; echo coloured $?\n");
+    // At the terminal both have colors; the parent for the pipe is not right.
+    terminal.type_in("$WARM; echo colored $?\n");
     terminal.expect("is a terminal");
     terminal.expect("\x1b[1mby loguru\x1b[0m");
     terminal.expect("\x1b[1mby structlog");
-    terminal.expect("coloured 0\r\n");
+    terminal.expect("colored 0\r\n");
     until("there is a parent for the terminal", || warm.count() == 2);
     terminal.type_in("$WARM; echo again $?\n");
     terminal.expect("started warm");

@@ -1,11 +1,11 @@
-//! Remedies are tried on real programs, and what pays is what later starts have.
+//! Measures remedies on real programs; later starts use those that save time.
 
 use std::fs;
 use std::process::Stdio;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
+use preheat_model::measurement::{MeasurementReport, VariantResult};
 use preheat_model::run::RunReport;
-use preheat_model::tried::{TriedReport, TriedVariant};
 
 mod support;
 #[path = "start/warm.rs"]
@@ -51,24 +51,27 @@ fn remedies_that_help_are_used_by_later_starts() {
             "--starts",
             "6",
             "--json",
-            "tried.json",
+            "measurement.json",
             "--html",
-            "tried.html",
+            "measurement.html",
             "--output",
             "kinds",
             "--",
         ])
         .args([python, "trains.py"]));
     assert_eq!(said.code, Some(0), "{}", said.err);
-    let text = fs::read_to_string(warm.directory.join("tried.json")).expect("it was written");
-    let report: TriedReport = serde_json::from_str(&text).expect("it is a report");
+    let text = fs::read_to_string(warm.directory.join("measurement.json")).expect("it was written");
+    let report: MeasurementReport = serde_json::from_str(&text).expect("it is a report");
     assert_eq!(report.iteration, "steps of SGD");
     assert_eq!(report.kept, ["warm-parent"], "{text}");
-    let tried = &report.remedies[0];
-    let (predicted, alone) = (tried.predicted.expect("it is"), tried.alone.expect("it is"));
+    let result = &report.remedies[0];
+    let (predicted, alone) = (
+        result.predicted.expect("it is"),
+        result.alone.expect("it is"),
+    );
     assert!(predicted > 0.0 && alone.value > 0.0);
     assert!(said.err.contains("Predicted and measured"), "{}", said.err);
-    let spent = |variant: &TriedVariant| variant.causes.iter().map(|of| of.seconds).sum::<f64>();
+    let spent = |variant: &VariantResult| variant.causes.iter().map(|of| of.seconds).sum::<f64>();
     assert!(spent(&report.variants[0]) > spent(&report.variants[1]));
     shown_again(&warm, &said, &text);
     // A parent for recorded starts is of no use to others.
@@ -106,7 +109,7 @@ fn remedies_that_help_are_used_by_later_starts() {
 /// A measurement is shown again from its directory, as it was; what only a recording can do
 /// it refuses.
 fn shown_again(warm: &Warm, said: &Said, document: &str) {
-    let page = fs::read_to_string(warm.directory.join("tried.html")).expect("it was written");
+    let page = fs::read_to_string(warm.directory.join("measurement.html")).expect("it was written");
     assert!(page.contains("Predicted and measured"));
     assert!(warm.directory.join("kinds/report.html").is_file());
     let ourselves = env!("CARGO_BIN_EXE_preheat");
@@ -147,7 +150,7 @@ fn an_interrupted_measurement_is_shown() {
     assert!(err.contains("Interrupted: nothing was decided"), "{err}");
     assert!(err.contains("warm parent"), "{err}");
     let kept = fs::read_to_string(warm.directory.join("kinds/measurement.json"));
-    let report: TriedReport =
+    let report: MeasurementReport =
         serde_json::from_str(&kept.expect("it was written")).expect("it is a report");
     assert!(report.interrupted && report.kept.is_empty());
     assert!(report.variants.iter().all(|of| !of.values.is_empty()));

@@ -10,7 +10,7 @@ use std::path::Path;
 use std::process::Command;
 
 use preheat_model::run::{Cause, IterationsBy, RunReport};
-use preheat_start::{Known, Observations};
+use preheat_start::{CommandState, Observations};
 
 mod support;
 use support::{Directory, preheat, python, recorded, require, run};
@@ -96,7 +96,7 @@ impl Program {
 
     /// As a recording of the command would show it.
     fn is_seen(&self, command: &[OsString]) {
-        let known = Known::of(command).expect("it exists");
+        let known = CommandState::of(command).expect("it exists");
         let seen = Observations {
             device: Some(0),
             uses_cuda: true,

@@ -11,7 +11,7 @@ use std::path::{Path, PathBuf};
 use std::process::Stdio;
 
 use preheat_launch::cached_parts;
-use preheat_start::{Known, Observations};
+use preheat_start::{CommandState, Observations};
 
 mod support;
 use support::{preheat, python, require, run, waiting};
@@ -88,7 +88,7 @@ fn files_are_cached_before_the_program_reads_them() {
         start
     };
 
-    let known = Known::of(&command).expect("it exists");
+    let known = CommandState::of(&command).expect("it exists");
     let mut seen = Observations {
         files: modules.clone(),
         ..Observations::default()

@@ -6,8 +6,8 @@ use std::os::fd::{AsRawFd, FromRawFd, OwnedFd};
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
+use preheat_model::measurement::MeasurementReport;
 use preheat_model::run::Cause;
-use preheat_model::tried::TriedReport;
 
 mod support;
 use support::{Directory, Said, preheat, python, require, run, wait_for};
@@ -609,7 +609,7 @@ fn a_recording_shows_the_time_that_a_restore_took() {
     };
     assert!(seconds(Cause::GpuRestore) > 0.0, "{text}");
     let sum: f64 = report.causes.iter().map(|it| it.seconds).sum();
-    let total = report.time_to_first.estimate;
+    let total = report.time_to_first.value;
     assert!((sum / total - 1.0).abs() < 0.001, "{sum} of {total}");
 }
 
@@ -627,7 +627,7 @@ fn a_measurement_tries_both_forms() {
                 "--starts",
                 "4",
                 "--json",
-                "tried.json",
+                "measurement.json",
             ])
             .args(["--only", "standby-parked,standby-hot", "--"])
             .arg(&card.python)
@@ -635,8 +635,8 @@ fn a_measurement_tries_both_forms() {
         card.with_environment(&mut command);
         let said = run(&mut command);
         assert_eq!(said.code, Some(0), "{}", said.err);
-        let text = fs::read_to_string(card.directory.join("tried.json")).unwrap();
-        let report: TriedReport = serde_json::from_str(&text).unwrap();
+        let text = fs::read_to_string(card.directory.join("measurement.json")).unwrap();
+        let report: MeasurementReport = serde_json::from_str(&text).unwrap();
         (report, said.err)
     };
     let (report, text) = measure();
@@ -644,17 +644,17 @@ fn a_measurement_tries_both_forms() {
         let variant = report.variants.iter().find(|it| it.remedies == [form]);
         let variant = variant.unwrap_or_else(|| panic!("{form}: {text}"));
         assert_eq!(variant.values.len(), 3, "{text}");
-        let tried = report.remedies.iter().find(|it| it.id == form).unwrap();
-        let holds = tried.holds.unwrap_or_else(|| panic!("{form}: {text}"));
+        let result = report.remedies.iter().find(|it| it.id == form).unwrap();
+        let holds = result.holds.unwrap_or_else(|| panic!("{form}: {text}"));
         assert!(holds.host > 0, "{text}");
     }
     assert!(text.contains("standby parked 0 B on the GPU"), "{text}");
     assert!(!card.list().contains("standby"), "{}", card.list());
-    // Without the checkpoint API only the hot one can be tried.
+    // Without the checkpoint API only the hot one can be measured.
     card.script("Lock.error", "801");
     let (report, text) = measure();
-    let not_tried = report.not_tried.iter().find(|it| it.id == "standby-parked");
-    assert!(not_tried.is_some(), "{text}");
+    let skipped = report.skipped.iter().find(|it| it.id == "standby-parked");
+    assert!(skipped.is_some(), "{text}");
     assert!(text.contains("not supported (801)"), "{text}");
     assert!(report.remedies.iter().any(|it| it.id == "standby-hot"));
 }

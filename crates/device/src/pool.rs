@@ -2,7 +2,7 @@
 //!
 //! The pool manages ranges of segments and does not know what a segment is: the CPU device
 //! stores mappings in it, the OpenCL device `cl_mem`s. Like the frameworks' allocators, it
-//! splits large segments and joins neighbouring free ranges, so that a large freed block
+//! splits large segments and joins neighboring free ranges, so that a large freed block
 //! can serve small requests later.
 
 /// All blocks begin and end at multiples of this, where a sub-buffer of any OpenCL device
@@ -138,7 +138,7 @@ mod tests {
     }
 
     #[test]
-    fn neighbours_are_joined_in_any_order() {
+    fn neighbors_are_joined_in_any_order() {
         let mut pool = Pool::default();
         pool.add((), 3 * ALIGNMENT);
         let blocks: Vec<Block> = (0..3).filter_map(|_| pool.take(ALIGNMENT)).collect();

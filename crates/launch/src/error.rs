@@ -59,6 +59,14 @@ pub(crate) enum Ending {
 }
 
 impl Ending {
+    /// The exit code of the command, if that is the reason.
+    pub fn exit_code(&self) -> Option<i32> {
+        match self {
+            Ending::Failed(code) => Some(*code),
+            Ending::Interrupted | Ending::Budget(_) | Ending::NotMade(_) => None,
+        }
+    }
+
     /// The sentence for the series itself, which made `made` of the `planned` starts.
     pub fn own(&self, made: usize, planned: usize) -> String {
         let why = match self {

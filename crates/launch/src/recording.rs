@@ -83,6 +83,7 @@ pub(crate) fn describe(request: &Request<'_>) -> Manifest {
             limit: request.limit,
             synchronize: request.synchronize,
             ended_early: None,
+            ended_with: None,
         },
         environment: environment(std::env::vars_os()),
         starts: Vec::new(),

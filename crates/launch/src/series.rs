@@ -356,7 +356,11 @@ impl<'a> Series<'a> {
 
     fn end_early(&mut self, ending: Ending) {
         let why = ending.own(self.manifest.starts.len(), self.order.len());
-        self.manifest.settings.ended_early.get_or_insert(why);
+        let settings = &mut self.manifest.settings;
+        if settings.ended_early.is_none() {
+            settings.ended_early = Some(why);
+            settings.ended_with = ending.exit_code();
+        }
         self.ending.get_or_insert(ending);
     }
 

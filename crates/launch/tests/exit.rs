@@ -69,6 +69,7 @@ fn one_failure_ends_a_default_series_and_two_a_requested_one() {
         assert_eq!(manifest.starts.len(), made);
         let early = manifest.settings.ended_early.expect("it is reported");
         assert!(early.contains("exit code 9"), "{early}");
+        assert_eq!(manifest.settings.ended_with, Some(9));
     }
 }
 

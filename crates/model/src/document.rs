@@ -9,10 +9,10 @@ use std::fmt;
 
 use serde::de::DeserializeOwned;
 
-use crate::compare::{COMPARE_SCHEMA, CompareReport};
+use crate::compare::{COMPARE_SCHEMA, COMPARE_SCHEMAS, CompareReport};
 use crate::lab::{self, Experiment, LabReport, MAX_STARTS, SampleKind};
+use crate::measurement::{MEASUREMENT_SCHEMA, MEASUREMENT_SCHEMAS, MeasurementReport};
 use crate::run::{CauseSeconds, RUN_SCHEMA, RUN_SCHEMAS, RunReport, StartReport};
-use crate::tried::{TRIED_SCHEMA, TriedReport};
 
 /// A document that a verb wrote with `--json`.
 #[derive(Clone, Debug, PartialEq)]
@@ -24,7 +24,7 @@ pub enum Document {
     /// `preheat compare`.
     Comparison(Box<CompareReport>),
     /// `preheat start --measure`.
-    Measurement(Box<TriedReport>),
+    Measurement(Box<MeasurementReport>),
 }
 
 /// The reason that a document cannot be used. Displayed after the name of its file.
@@ -47,7 +47,7 @@ pub enum DocumentError {
     },
     /// A newer version wrote it.
     #[error(
-        "has the schema {found}, and preheat {} reads {}, {RUN_SCHEMA}, {COMPARE_SCHEMA} and {TRIED_SCHEMA}; a newer preheat is needed",
+        "has the schema {found}, and preheat {} reads {}, {RUN_SCHEMA}, {COMPARE_SCHEMA} and {MEASUREMENT_SCHEMA}; a newer preheat is needed",
         env!("CARGO_PKG_VERSION"),
         lab::SCHEMA
     )]
@@ -143,12 +143,17 @@ impl Document {
                 validate_run(&report)?;
                 Ok(Document::Run(Box::new(report)))
             }
-            TRIED_SCHEMA => {
-                let report: TriedReport = deserialize(schema, text)?;
+            _ if MEASUREMENT_SCHEMAS.contains(&schema) => {
+                let mut report: MeasurementReport = deserialize(schema, text)?;
+                MEASUREMENT_SCHEMA.clone_into(&mut report.schema);
                 validate_measurement(&report)?;
                 Ok(Document::Measurement(Box::new(report)))
             }
-            COMPARE_SCHEMA => Ok(Document::Comparison(deserialize(schema, text)?)),
+            _ if COMPARE_SCHEMAS.contains(&schema) => {
+                let mut report: CompareReport = deserialize(schema, text)?;
+                COMPARE_SCHEMA.clone_into(&mut report.schema);
+                Ok(Document::Comparison(Box::new(report)))
+            }
             _ if FAMILIES.iter().any(|family| schema.starts_with(family)) => {
                 let found = schema.to_owned();
                 Err(DocumentError::Newer { found })
@@ -214,7 +219,7 @@ fn validate_start(start: &StartReport) -> Result<(), Invalid> {
     start.causes.iter().try_for_each(validate_cause)
 }
 
-fn validate_measurement(report: &TriedReport) -> Result<(), Invalid> {
+fn validate_measurement(report: &MeasurementReport) -> Result<(), Invalid> {
     for variant in &report.variants {
         let times = variant.time_to_first.iter().map(|time| &time.value);
         for &seconds in variant.values.iter().chain(times) {

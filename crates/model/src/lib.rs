@@ -8,7 +8,7 @@
 //!   the document `preheat.run` ([`run::RunReport`]).
 //! - [`lab`]: the measurements of the experiments ([`lab::Measured`]) and their results
 //!   ([`lab::LabReport`]).
-//! - [`compare`], [`check`], [`tried`]: the documents about comparisons, budgets and measured
+//! - [`compare`], [`check`], [`measurement`]: the documents about comparisons, budgets and measured
 //!   remedies.
 //! - [`Document`]: any of them, as `report`, `compare` and `check` read them.
 //! - [`doctor`]: the document about a machine ([`doctor::DoctorReport`]).
@@ -24,12 +24,12 @@ pub mod compare;
 pub mod doctor;
 mod document;
 pub mod lab;
+pub mod measurement;
 mod quantity;
 mod remedy;
 pub mod run;
 pub mod stats;
 pub mod time;
-pub mod tried;
 pub mod units;
 
 use serde::{Deserialize, Serialize};

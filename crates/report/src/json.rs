@@ -1,4 +1,4 @@
-//! Writes `preheat.lab/2`, `preheat.run/2`, `preheat.compare/1` and the other documents.
+//! Writes `preheat.lab/2`, `preheat.run/2`, `preheat.compare/2` and the other documents.
 //!
 //! The fields and their order come from the report types; this module only defines the
 //! layout: each field of an object is on its own line, a list of plain values is on one line.
@@ -216,7 +216,7 @@ mod tests {
         ];
         for report in all {
             let text = compare_json(&report);
-            assert!(text.starts_with("{\n  \"schema\": \"preheat.compare/1\",\n"));
+            assert!(text.starts_with("{\n  \"schema\": \"preheat.compare/2\",\n"));
             assert!(text.ends_with("}\n"));
             // The parser can be off by the last bit of a number; everything else is equal.
             let back: CompareReport = serde_json::from_str(&text).unwrap();

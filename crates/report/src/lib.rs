@@ -8,7 +8,7 @@
 //! | a check | [`check_terminal`], [`check_json`], [`check_junit`], [`check_github`], … |
 //! | iteration times | [`classify_terminal`], [`classify_html`], [`classify_json`] |
 //! | a machine | [`doctor_terminal`], [`doctor_json`] |
-//! | measured remedies | [`tried_terminal`], [`tried_html`], [`tried_json`] |
+//! | measured remedies | [`measurement_terminal`], [`measurement_html`], [`measurement_json`] |
 //!
 //! Nothing here measures or decides: the numbers, classes and verdicts come from the report,
 //! and every renderer shows the same ones.
@@ -25,10 +25,10 @@ mod doctor;
 mod html;
 mod json;
 mod lab;
+mod measurement;
 mod proto;
 mod run;
 mod terminal;
-mod tried;
 
 pub use check::{
     check_benchmark_action, check_bmf, check_draft, check_github, check_json, check_junit,
@@ -39,9 +39,9 @@ pub use compare::{compare_html, compare_terminal};
 pub use doctor::{doctor_json, doctor_terminal};
 pub use json::{classify_json, compare_json, lab_json, run_json};
 pub use lab::{lab_html, lab_terminal};
+pub use measurement::{measurement_html, measurement_json, measurement_terminal};
 pub use run::*;
 pub use terminal::Terminal;
-pub use tried::{tried_html, tried_json, tried_terminal};
 pub use units::{bandwidth, bytes, duration};
 
 use preheat_model::units;

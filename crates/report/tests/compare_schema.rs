@@ -7,7 +7,7 @@ use preheat_model::compare::CompareReport;
 use preheat_report::compare_json;
 use validator::validate;
 
-const SCHEMA: &str = "../../docs/schema/preheat.compare-1.schema.json";
+const SCHEMA: &str = "../../docs/schema/preheat.compare-2.schema.json";
 const GUIDE: &str = "../../docs/compare-json.md";
 
 fn document(report: &CompareReport) -> serde_json::Value {

@@ -174,7 +174,7 @@ fn ids_are_unique_and_elements_are_closed() {
 #[test]
 fn the_temperatures_are_described_slowest_first() {
     let mut report = common::run::ladder();
-    report.ladder[1].time_to_first.estimate = 40.0;
+    report.ladder[1].time_to_first.value = 40.0;
     report.ladder[1].time_to_first.low = None;
     report.ladder[1].starts = 1;
     let html = run_html(&report, &run_view::view());
@@ -192,7 +192,7 @@ fn the_temperatures_are_described_slowest_first() {
 fn a_faster_first_iteration_is_reported_as_such() {
     let mut report = common::run::report();
     report.class = Some(Class::Flat);
-    report.ratio.as_mut().unwrap().estimate = 0.8;
+    report.ratio.as_mut().unwrap().value = 0.8;
     report.first_excess.truncate(2);
     report.first_excess[0].seconds = 0.001;
     report.first_excess[1].seconds = -0.02;

@@ -3,7 +3,7 @@
 mod common;
 mod validator;
 
-use preheat_model::run::RunReport;
+use preheat_model::run::{IterationRule, RunReport};
 use preheat_report::run_json;
 use validator::validate;
 
@@ -34,6 +34,17 @@ fn the_schema_accepts_written_documents() {
     .map(|r| document(&r))
     .to_vec();
     documents.push(example());
+    for rule in ["nvtx:step", "call:model:predict", "lines:^a=>^b"] {
+        let mut report = run::report();
+        report.settings.iterations = rule.parse().unwrap();
+        documents.push(document(&report));
+    }
+    let simple = IterationRule::SIMPLE.map(|(_, rule)| {
+        let mut report = run::report();
+        report.settings.iterations = rule;
+        document(&report)
+    });
+    documents.extend(simple);
     for verdict in validate(SCHEMA, &documents).unwrap_or_default() {
         assert_eq!(verdict, "ok");
     }

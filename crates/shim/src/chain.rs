@@ -183,7 +183,7 @@ unsafe fn become_client(
     arguments: *const *const c_char,
     environment: *mut *mut c_char,
 ) {
-    const BECAME: &CStr = c"--became";
+    const REACHED: &CStr = c"--reached";
     const END: &CStr = c"--";
     // SAFETY: the auxiliary vector exists from the beginning; its texts live as long as the
     // process.
@@ -225,7 +225,7 @@ unsafe fn become_client(
             text.add(at).write(0);
             put(text.add(at + 1).cast());
         }
-        put(BECAME.as_ptr());
+        put(REACHED.as_ptr());
         put(executed);
         put(END.as_ptr());
         for index in 0..count {

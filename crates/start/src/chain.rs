@@ -46,7 +46,7 @@ pub(crate) fn variables(request: &Request<'_>) -> Result<Vec<(&'static str, OsSt
         client.into_os_string(),
         "start".into(),
     ];
-    lines.extend(request.again.iter().cloned());
+    lines.extend(request.chain_options.iter().cloned());
     if lines.iter().any(|line| line.as_bytes().contains(&b'\n')) {
         return Err(Reason::LineBreak);
     }

@@ -17,7 +17,7 @@ pub(crate) struct StartContext<'a> {
     /// The user's environment.
     pub environment: &'a Environment,
     /// The state directories.
-    pub places: &'a Directories,
+    pub directories: &'a Directories,
     /// The observations from earlier recorded starts of the same command.
     pub observations: Option<&'a Observations>,
 }
@@ -64,7 +64,7 @@ pub(crate) mod tests {
         pub(crate) program: PathBuf,
         pub(crate) command: Vec<OsString>,
         environment: Vec<(Vec<u8>, Vec<u8>)>,
-        places: Directories,
+        directories: Directories,
         pub(crate) observations: Option<Observations>,
     }
 
@@ -78,7 +78,7 @@ pub(crate) mod tests {
                 .iter()
                 .map(|(name, value)| (bytes(name), bytes(value)))
                 .collect(),
-            places: Directories {
+            directories: Directories {
                 run: "/nowhere/run".into(),
                 kept: "/nowhere/kept".into(),
                 python: "/nowhere/python".into(),
@@ -93,7 +93,7 @@ pub(crate) mod tests {
                 program: &self.program,
                 command: &self.command,
                 environment: &self.environment,
-                places: &self.places,
+                directories: &self.directories,
                 observations: self.observations.as_ref(),
             }
         }

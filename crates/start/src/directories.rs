@@ -78,14 +78,14 @@ pub(crate) struct Directories {
 }
 
 /// The user's directories, created if missing.
-pub(crate) fn places() -> io::Result<Directories> {
+pub(crate) fn find() -> io::Result<Directories> {
     // With a file size limit, writing must fail rather than kill this process.
     // SAFETY: signal only takes numbers; no other thread relies on this signal.
     let before = unsafe { libc::signal(libc::SIGXFSZ, libc::SIG_IGN) };
-    let places = places_by(|name| std::env::var_os(name), &temporary());
+    let directories = find_by(|name| std::env::var_os(name), &temporary());
     // SAFETY: as above; this restores the previous action.
     unsafe { libc::signal(libc::SIGXFSZ, before) };
-    places
+    directories
 }
 
 /// The directory of running parents alone.
@@ -162,7 +162,7 @@ fn instead(directory: &Path, name: &str) -> io::Result<PathBuf> {
     ours()?.ok_or_else(|| io::Error::other("it was removed again"))
 }
 
-fn places_by(
+fn find_by(
     variable: impl Fn(&str) -> Option<OsString>,
     temporary: &[PathBuf],
 ) -> io::Result<Directories> {
@@ -230,11 +230,11 @@ mod tests {
         let at = scratch("places");
         let variable = |name: &str| (name != "HOME").then(|| at.clone().into_os_string());
         let temporary = [at.clone()];
-        let places = places_by(variable, &temporary).expect("they are created");
-        assert_eq!(places.run, at.join("preheat"));
-        assert!(is_private(&places.run) && is_private(&places.kept));
-        fs::write(places.python.join("child.py"), "evil").expect("it is ours");
-        let again = places_by(variable, &temporary).expect("they exist");
+        let directories = find_by(variable, &temporary).expect("they are created");
+        assert_eq!(directories.run, at.join("preheat"));
+        assert!(is_private(&directories.run) && is_private(&directories.kept));
+        fs::write(directories.python.join("child.py"), "evil").expect("it is ours");
+        let again = find_by(variable, &temporary).expect("they exist");
         let child = fs::read(again.python.join("child.py")).expect("it exists");
         assert_ne!(child, b"evil");
         fs::remove_dir_all(&at).expect("the directory can be removed");

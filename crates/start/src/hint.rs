@@ -67,8 +67,8 @@ impl Plain {
         };
         let invocation = invocation::read(request.command, &program.path);
         let name = identity::name_of(&invocation, &program.path);
-        let is_new = directories::places().map_or(true, |places| {
-            note(&places.kept, &name, &self.why.to_string())
+        let is_new = directories::find().map_or(true, |directories| {
+            note(&directories.kept, &name, &self.why.to_string())
         });
         if is_new {
             hint(&format!("started plainly: {}; {}", self.why, advice.text()));

@@ -5,9 +5,9 @@
 //! there is no suitable parent, start it plainly by executing it, and prepare the next
 //! start. Whatever goes wrong, the command still runs: correctness comes before speed.
 //!
-//! Each remedy is one file with the same four parts: applies, apply, verify, undo.
-//! `warm_parent` starts programs; the other remedies change the environment of a start
-//! ([`context`]).
+//! Each remedy has an `apply` function, which checks that the remedy applies and adds its
+//! changes to the start ([`context`]); remedies that only set variables share [`settings`].
+//! `warm_parent` and its standbys start programs, and `prefetch` reads files ahead.
 //!
 //! This crate prints nothing; it reports reasons through a callback.
 
@@ -47,7 +47,7 @@ use hint::{Advice, Plain};
 use identity::Identity;
 use invocation::Invocation;
 use standby::Standbys;
-use warm_parent::{End, Inherited, Learns, Parent, ParentRequest, Program, Refused};
+use warm_parent::{End, Inherited, Learns, Parent, ParentRequest, Refused, RunningProgram};
 
 pub use observations::Observations;
 pub use prepare::{Imports, Preparation, learn, prepare};
@@ -76,11 +76,11 @@ pub struct Request<'a> {
     pub strictly: bool,
     /// The standbys to use and to keep ready.
     pub standby: Option<Standby>,
-    /// The Python that a chain of `exec` ended in, as the kernel found it. The command then
-    /// holds its arguments.
-    pub became: Option<&'a Path>,
-    /// The options for starting the Python that the command turns into.
-    pub again: &'a [OsString],
+    /// The Python that a chain of `exec` ended in, if `preheat start` was executed again inside
+    /// the chain. The command is then that of this Python.
+    pub reached: Option<&'a Path>,
+    /// The options to pass to `preheat start` when the chain reaches Python.
+    pub chain_options: &'a [OsString],
     /// Called with how the command was started, or why it was not started warm.
     pub log: &'a dyn Fn(&str),
     /// Called the first time that a command is started plainly for a lasting reason, with
@@ -91,7 +91,7 @@ pub struct Request<'a> {
 /// Starts the command. After a warm start, returns its exit status. A plain start replaces
 /// this process, so this returns only if the command cannot be executed.
 pub fn start(request: &Request<'_>) -> Result<ExitCode, LaunchError> {
-    let Some(executed) = request.became else {
+    let Some(executed) = request.reached else {
         return start_program(request, &invocation::find(request.command)?);
     };
     let (program, command) = chain::resumed(executed, request.command)?;
@@ -107,33 +107,33 @@ fn start_program(
     request: &Request<'_>,
     program: &program::Program,
 ) -> Result<ExitCode, LaunchError> {
-    let begun = begin(request, program);
-    if let Ok(Begun {
+    let prepared = apply_remedies(request, program);
+    if let Ok(Prepared {
         left_out: Some(why),
         ..
-    }) = &begun
+    }) = &prepared
     {
-        left_out(request, why)?;
+        reject_if_strict(request, why)?;
     }
-    let tried = begun.and_then(|begun| warm(request, program, begun));
-    let mut variables = match tried {
+    let warm = prepared.and_then(|prepared| warm(request, program, prepared));
+    let mut variables = match warm {
         Ok(WarmAttempt::Warm(warm)) => return Ok(finish(*warm)),
         Ok(WarmAttempt::Plain(variables)) => variables,
         Err(plain) => {
             (request.log)(&format!("started plainly: {}", plain.why));
-            left_out(request, &plain.why)?;
+            reject_if_strict(request, &plain.why)?;
             plain.hint(request, program);
             Vec::new()
         }
     };
     variables.extend(overlapped_init::preloaded());
-    let became: Result<Infallible, _> =
+    let executed: Result<Infallible, _> =
         Err(background::exec(&program.path, request.command, &variables));
-    match became? {}
+    match executed? {}
 }
 
 /// Handles a remedy that was left out: an error with [`Request::strictly`].
-fn left_out(request: &Request<'_>, why: &Reason) -> Result<(), LaunchError> {
+fn reject_if_strict(request: &Request<'_>, why: &Reason) -> Result<(), LaunchError> {
     match request.strictly {
         true => Err(LaunchError::Failed(format!("a remedy was left out: {why}"))),
         false => Ok(()),
@@ -141,13 +141,13 @@ fn left_out(request: &Request<'_>, why: &Reason) -> Result<(), LaunchError> {
 }
 
 /// A command after its remedies were applied, ready to be started warm.
-struct Begun {
+struct Prepared {
     /// The titles of the remedies that were applied.
     applied: Vec<String>,
     /// The reason why the first remedy was left out.
     left_out: Option<Reason>,
     invocation: Result<Invocation, Reason>,
-    places: Directories,
+    directories: Directories,
     remedies: Remedies,
     /// The directory where the start keeps its bytecode, if it does.
     bytecode: Option<PathBuf>,
@@ -155,7 +155,7 @@ struct Begun {
 
 /// Applies the remedies that change the environment: the environment of this process becomes
 /// that of the start.
-fn begin(request: &Request<'_>, program: &program::Program) -> Result<Begun, Plain> {
+fn apply_remedies(request: &Request<'_>, program: &program::Program) -> Result<Prepared, Plain> {
     // A static launcher can be followed to the program that it starts.
     if let Some(why) = &program.unrecorded
         && !chain::may_become_python(program)
@@ -163,12 +163,12 @@ fn begin(request: &Request<'_>, program: &program::Program) -> Result<Begun, Pla
         return Err(Advice::Command.on(Reason::Unrecorded(why.clone())));
     }
     let invocation = invocation::read(request.command, &program.path);
-    let places =
-        directories::places().map_err(|why| Advice::Process.on(Reason::NoDirectory(why.into())))?;
+    let directories =
+        directories::find().map_err(|why| Advice::Process.on(Reason::NoDirectory(why.into())))?;
     let name = identity::name_of(&invocation, &program.path);
     let mut remedies = match &request.remedies {
         Some(remedies) => remedies.clone(),
-        None => remedy::read_decision(&places.kept, &name).unwrap_or_else(remedy::unmeasured),
+        None => remedy::read_decision(&directories.kept, &name).unwrap_or_else(remedy::unmeasured),
     };
     remedies = with_needed(remedies);
     // A user who names a cache directory wants caches to be kept there.
@@ -178,7 +178,7 @@ fn begin(request: &Request<'_>, program: &program::Program) -> Result<Begun, Pla
             remedies.insert(Remedy::KeptBytecode);
         }
     }
-    let observed = Observations::read(&places.kept, &name);
+    let observed = Observations::read(&directories.kept, &name);
     let mut changes = Changes::default();
     let mut left_out = None;
     let environment = warm_parent::environment().map_err(|why| Advice::Process.on(why))?;
@@ -186,7 +186,7 @@ fn begin(request: &Request<'_>, program: &program::Program) -> Result<Begun, Pla
         program: &program.path,
         command: request.command,
         environment: &environment,
-        places: &places,
+        directories: &directories,
         observations: observed.as_ref(),
     };
     let mut applied = Vec::new();
@@ -201,12 +201,12 @@ fn begin(request: &Request<'_>, program: &program::Program) -> Result<Begun, Pla
         }
     }
     changes.make();
-    Ok(Begun {
+    Ok(Prepared {
         bytecode: changes.bytecode,
         applied,
         left_out,
         invocation,
-        places,
+        directories,
         remedies,
     })
 }
@@ -229,9 +229,9 @@ fn apply(remedy: Remedy, context: &StartContext<'_>, changes: &mut Changes) -> R
     }
 }
 
-/// A program that runs.
+/// A program that was started warm and is running.
 struct Warm {
-    program: Program,
+    program: RunningProgram,
     inherited: Inherited,
     /// The parent that it comes from.
     parent: Parent,
@@ -248,23 +248,23 @@ enum WarmAttempt {
 fn warm(
     request: &Request<'_>,
     program: &program::Program,
-    begun: Begun,
+    prepared: Prepared,
 ) -> Result<WarmAttempt, Plain> {
-    if !begun.remedies.contains(&Remedy::WarmParent) {
-        (request.log)(&match (&begun.applied[..], &request.remedies) {
+    if !prepared.remedies.contains(&Remedy::WarmParent) {
+        (request.log)(&match (&prepared.applied[..], &request.remedies) {
             ([], Some(_)) => "started plainly, as requested".to_owned(),
             ([], None) => "started plainly: no remedy helped when it was measured".to_owned(),
             (applied, _) => format!("started with {}", applied.join(" and ")),
         });
         let python = warm_parent::Injected {
-            places: &begun.places,
-            bytecode: begun.bytecode.as_deref(),
+            directories: &prepared.directories,
+            bytecode: prepared.bytecode.as_deref(),
         };
         return Ok(WarmAttempt::Plain(python.variables_if_needed()));
     }
-    let invocation = match begun.invocation {
+    let invocation = match prepared.invocation {
         Ok(invocation) => invocation,
-        Err(why) if request.became.is_some() || !chain::may_become_python(program) => {
+        Err(why) if request.reached.is_some() || !chain::may_become_python(program) => {
             return Err(Advice::Command.on(why));
         }
         Err(_) => return follow_chain(request, program),
@@ -272,24 +272,30 @@ fn warm(
     let of_process = |why| Advice::Process.on(why);
     let inherited = Inherited::capture().map_err(of_process)?;
     let identity = Identity::of(&invocation).map_err(of_process)?;
-    let decided = form(&begun.remedies).map(|form| Standby { form, count: 1 });
+    let decided = form(&prepared.remedies).map(|form| Standby { form, count: 1 });
     let standbys = request.standby.or(decided).map(|asked| {
         let environment = &inherited.environment;
-        Standbys::of(asked, &invocation, &identity, &begun.places, environment)
+        Standbys::of(
+            asked,
+            &invocation,
+            &identity,
+            &prepared.directories,
+            environment,
+        )
     });
-    let wish = ParentRequest {
+    let parent_request = ParentRequest {
         invocation: &invocation,
         identity: &identity,
-        places: &begun.places,
+        directories: &prepared.directories,
         environment: &inherited.environment,
         terminals: warm_parent::terminals(),
-        bytecode: begun.bytecode.as_deref(),
+        bytecode: prepared.bytecode.as_deref(),
         idle: request.idle,
         patience: request.patience,
         standbys: standbys.as_ref(),
         strictly: request.strictly,
     };
-    match warm_parent::apply(&wish, &inherited, request.log) {
+    match warm_parent::apply(&parent_request, &inherited, request.log) {
         Ok((program, parent)) => Ok(WarmAttempt::Warm(Box::new(Warm {
             program,
             parent,
@@ -298,15 +304,18 @@ fn warm(
         }))),
         Err(why) if request.strictly => Err(Plain::for_now(why)),
         Err(why) => {
-            let learns = warm_parent::prepare(&wish).map_err(|refused| match refused {
-                Refused::ForNow(why) => Plain::for_now(why),
-                Refused::Lasting(why) => Advice::Program.on(why),
-            })?;
+            let learns =
+                warm_parent::prepare(&parent_request).map_err(|refused| match refused {
+                    Refused::ForNow(why) => Plain::for_now(why),
+                    Refused::Lasting(why) => Advice::Program.on(why),
+                })?;
             (request.log)(&format!("started plainly: {why}"));
             Ok(WarmAttempt::Plain(match learns {
-                Learns::No => wish.injected().variables_if_needed(),
+                Learns::No => parent_request.injected().variables_if_needed(),
                 Learns::Into(path) => {
-                    let mut variables = wish.injected().variables("learn", path.as_os_str());
+                    let mut variables = parent_request
+                        .injected()
+                        .variables("learn", path.as_os_str());
                     let learning = standbys.as_ref().and_then(Standbys::learning);
                     variables.extend(learning.map(|value| (standby::VARIABLE, value)));
                     variables
@@ -349,29 +358,29 @@ pub fn serves(command: &[OsString]) -> Result<(), Reason> {
     }
 }
 
-/// The stored knowledge about a command: observations, decisions, imports.
-pub struct Known {
+/// A command, and where its observations, decisions and imports are stored.
+pub struct CommandState {
     program: PathBuf,
     command: Vec<OsString>,
-    places: Directories,
+    directories: Directories,
     name: String,
     /// The reason why the command is not run by a Python that can be forked, if so.
-    is_python: Result<(), Reason>,
+    python_check: Result<(), Reason>,
 }
 
-impl Known {
+impl CommandState {
     /// Finds the command, as started from the working directory.
-    pub fn of(command: &[OsString]) -> Result<Known, LaunchError> {
+    pub fn of(command: &[OsString]) -> Result<CommandState, LaunchError> {
         let program = invocation::find(command)?;
-        let places = directories::places().map_err(|why| {
+        let directories = directories::find().map_err(|why| {
             LaunchError::Failed(format!("no directory can be used for stored state: {why}"))
         })?;
         let invocation = invocation::read(command, &program.path);
         let name = identity::name_of(&invocation, &program.path);
-        Ok(Known {
-            places,
+        Ok(CommandState {
+            directories,
             name,
-            is_python: match program.unrecorded {
+            python_check: match program.unrecorded {
                 Some(why) => Err(Reason::Unrecorded(why)),
                 None => invocation.map(|_| ()),
             },
@@ -382,16 +391,16 @@ impl Known {
 
     /// All remedies, with the reasons why some do not apply to the command.
     pub fn applicable(&self, command: &[OsString]) -> Vec<(Remedy, Result<(), Reason>)> {
-        let observed = Observations::read(&self.places.kept, &self.name);
+        let observed = Observations::read(&self.directories.kept, &self.name);
         let environment = warm_parent::environment().unwrap_or_default();
         let context = StartContext {
             program: &self.program,
             command,
             environment: &environment,
-            places: &self.places,
+            directories: &self.directories,
             observations: observed.as_ref(),
         };
-        let applies = |remedy| match (remedy, &self.is_python) {
+        let applies = |remedy| match (remedy, &self.python_check) {
             (Remedy::WarmParent, Err(why)) => Err(why.clone()),
             (Remedy::StandbyParked | Remedy::StandbyHot, Err(why)) => Err(why.clone()),
             (Remedy::StandbyParked | Remedy::StandbyHot, Ok(())) => settings::uses_cuda(&context),
@@ -413,13 +422,13 @@ impl Known {
         ];
         let mut changes = Changes::default();
         if settings.contains(&remedy) {
-            let observed = Observations::read(&self.places.kept, &self.name);
+            let observed = Observations::read(&self.directories.kept, &self.name);
             let environment = warm_parent::environment().unwrap_or_default();
             let context = StartContext {
                 program: &self.program,
                 command: &self.command,
                 environment: &environment,
-                places: &self.places,
+                directories: &self.directories,
                 observations: observed.as_ref(),
             };
             // A remedy that does not apply sets nothing.
@@ -439,26 +448,26 @@ impl Known {
             program: &self.program,
             command: &self.command,
             environment: &environment,
-            places: &self.places,
+            directories: &self.directories,
             observations: None,
         };
         let observed = Observations {
             conditions: overlapped_init::observed_with(&context, observed),
             ..observed.clone()
         };
-        observed.write(&self.places.kept, &self.name)
+        observed.write(&self.directories.kept, &self.name)
     }
 
     /// Stores the remedies to use from now on.
     pub fn decide(&self, remedies: &Remedies) -> io::Result<()> {
-        remedy::write_decision(&self.places.kept, &self.name, remedies)
+        remedy::write_decision(&self.directories.kept, &self.name, remedies)
     }
 
     /// Deletes all of it, and stops the warm parents of the command.
     pub fn forget(&self) -> io::Result<()> {
         if let Ok(invocation) = invocation::read(&self.command, &self.program) {
             let identity = Identity::of(&invocation).map_err(io::Error::other)?;
-            warm_parent::forget(&self.places, &identity);
+            warm_parent::forget(&self.directories, &identity);
         }
         for ending in [
             "seen",
@@ -468,7 +477,10 @@ impl Known {
             "standby.forks",
             hint::ENDING,
         ] {
-            let path = self.places.kept.join(format!("{}.{ending}", self.name));
+            let path = self
+                .directories
+                .kept
+                .join(format!("{}.{ending}", self.name));
             match fs::remove_file(path) {
                 Err(why) if why.kind() != io::ErrorKind::NotFound => return Err(why),
                 _ => {}
@@ -478,9 +490,9 @@ impl Known {
     }
 }
 
-/// Acts as the proxy of a running program, and exits the way it does. Further standbys are
-/// prepared at once; the one that was used is replaced after the program has exited, since it
-/// would compete with the program for device memory.
+/// Acts as the proxy of a running program, and exits the way it does. All standbys but one are
+/// prepared at once. The last one is prepared after the program has exited, since it would
+/// compete with the program for device memory.
 fn finish(warm: Warm) -> ExitCode {
     let prepare = |count: usize| {
         if let Some(standbys) = &warm.standbys

@@ -14,10 +14,10 @@ use std::thread::sleep;
 use std::time::{Duration, Instant};
 
 use preheat_launch::{LaunchError, Progress, Request, record, record_in_turn};
+use preheat_model::measurement::Holds;
 use preheat_model::run::{Manifest, Temperature};
-use preheat_model::tried::Holds;
 
-use crate::{Form, Known, Reason, Remedies, Remedy, Running, RunningStandby};
+use crate::{CommandState, Form, Reason, Remedies, Remedy, Running, RunningStandby};
 
 pub use configurations::{Configuration, configurations};
 pub use extract::observed;
@@ -39,9 +39,9 @@ pub struct Measurement<'a> {
 /// The remedies that apply, and the others with the reasons why they do not.
 pub struct Applicable {
     /// Those to measure.
-    pub tried: Remedies,
+    pub applicable: Remedies,
     /// The others.
-    pub not_tried: Vec<(Remedy, Reason)>,
+    pub skipped: Vec<(Remedy, Reason)>,
 }
 
 /// The recorded starts of all configurations.
@@ -84,11 +84,11 @@ impl<'a> Measurement<'a> {
 
     /// Prepares the remedies that apply, for recorded starts. Warm parents that are created from
     /// here on stop when the second result is dropped.
-    pub fn prepare(&self, known: &Known) -> (Applicable, Prepared) {
+    pub fn prepare(&self, known: &CommandState) -> (Applicable, Prepared) {
         let made = Made::since(&self.request.command);
         let mut found = Applicable {
-            tried: Remedies::new(),
-            not_tried: Vec::new(),
+            applicable: Remedies::new(),
+            skipped: Vec::new(),
         };
         for (remedy, applies) in known.applicable(&self.request.command) {
             if (self.remedies.as_ref()).is_some_and(|asked| !asked.contains(&remedy)) {
@@ -97,7 +97,7 @@ impl<'a> Measurement<'a> {
             let ready = applies.and_then(|()| match remedy {
                 Remedy::WarmParent => self.prepare_parent(),
                 Remedy::StandbyParked | Remedy::StandbyHot => {
-                    match found.tried.contains(&Remedy::WarmParent) {
+                    match found.applicable.contains(&Remedy::WarmParent) {
                         true => self.prepare_standby(remedy),
                         false => Err(Reason::NeedsParent),
                     }
@@ -105,11 +105,11 @@ impl<'a> Measurement<'a> {
                 _ => Ok(()),
             });
             match ready {
-                Ok(()) => drop(found.tried.insert(remedy)),
-                Err(why) => found.not_tried.push((remedy, why)),
+                Ok(()) => drop(found.applicable.insert(remedy)),
+                Err(why) => found.skipped.push((remedy, why)),
             }
         }
-        let forms = found.tried.iter().filter_map(|remedy| remedy.form());
+        let forms = found.applicable.iter().filter_map(|remedy| remedy.form());
         let prepared = Prepared {
             forms: forms.collect(),
             made,

@@ -162,7 +162,7 @@ fn changed(
     invocation: &Invocation,
 ) -> Result<BTreeSet<Vec<u8>>, Reason> {
     let name = identity::name_of(&Ok(invocation.clone()), context.program);
-    let Some(learned) = Learned::read(&Learned::file(&context.places.kept, &name)) else {
+    let Some(learned) = Learned::read(&Learned::file(&context.directories.kept, &name)) else {
         return Ok(BTreeSet::new());
     };
     let Ahead {

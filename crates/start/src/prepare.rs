@@ -53,11 +53,11 @@ pub fn prepare(preparation: &Preparation<'_>) -> Result<(), Reason> {
         let ParentRequest {
             invocation,
             identity,
-            places,
+            directories,
             environment,
             ..
         } = wish;
-        let standbys = Standbys::of(asked, invocation, identity, places, environment);
+        let standbys = Standbys::of(asked, invocation, identity, directories, environment);
         standbys
             .prepare(&parent, asked.count)
             .and_then(|()| standbys.wait(&parent, preparation.limit))
@@ -84,11 +84,11 @@ fn wished<R>(
     let invocation = invocation::read(command, &program.path)?;
     let inherited = Inherited::capture()?;
     let identity = Identity::of(&invocation)?;
-    let places = directories::places().map_err(|why| Reason::NoDirectory(why.into()))?;
+    let directories = directories::find().map_err(|why| Reason::NoDirectory(why.into()))?;
     what(ParentRequest {
         invocation: &invocation,
         identity: &identity,
-        places: &places,
+        directories: &directories,
         environment: &inherited.environment,
         terminals: warm_parent::terminals(),
         bytecode: None,

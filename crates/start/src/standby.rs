@@ -115,7 +115,7 @@ impl Standbys {
         asked: Standby,
         invocation: &Invocation,
         identity: &Identity,
-        places: &Directories,
+        directories: &Directories,
         environment: &Environment,
     ) -> Standbys {
         let name = identity::name(&identity.program);
@@ -123,13 +123,13 @@ impl Standbys {
             Main::Script(path) => stamp(path),
             Main::Module(_) | Main::Code(_) | Main::Input(_) => String::new(),
         };
-        let learned = places.kept.join(format!("{name}.standby"));
+        let learned = directories.kept.join(format!("{name}.standby"));
         Standbys {
             arguments: invocation.words[invocation.leading..].to_vec(),
-            run: places.run.clone(),
+            run: directories.run.clone(),
             name: identity::name(&identity.whole),
             environment: environment.to_vec(),
-            refused: refused(&Learned::file(&places.kept, &name), &invocation.main),
+            refused: refused(&Learned::file(&directories.kept, &name), &invocation.main),
             asked,
             learned,
             program,

@@ -42,7 +42,7 @@ use follow::Child;
 use socket::Connection;
 use waiting::Waiting;
 
-pub(crate) use follow::{End, Program, die};
+pub(crate) use follow::{End, RunningProgram, die};
 pub(crate) use learned::{Ahead, Learned};
 pub use ledger::Changed;
 pub(crate) use ledger::terminals;
@@ -64,20 +64,22 @@ const FEW_STARTS: usize = 2;
 /// Starts the program from a matching parent, which is returned too; an error is the reason
 /// why not. Calls `log` before the program begins.
 pub(crate) fn apply(
-    wish: &ParentRequest<'_>,
+    parent_request: &ParentRequest<'_>,
     inherited: &Inherited,
     log: &dyn Fn(&str),
-) -> Result<(Program, Parent), Reason> {
+) -> Result<(RunningProgram, Parent), Reason> {
     let began = Instant::now();
-    let prefix = crate::identity::name(&wish.identity.whole);
+    let prefix = crate::identity::name(&parent_request.identity.whole);
     let mut why = Reason::NoParent;
-    for parent in parents(&wish.places.run, &prefix) {
-        if parent.identity != wish.identity.whole {
+    for parent in parents(&parent_request.directories.run, &prefix) {
+        if parent.identity != parent_request.identity.whole {
             continue;
         }
-        if let Err(differs) =
-            parent.suits(&inherited.environment, wish.arguments(), &wish.terminals)
-        {
+        if let Err(differs) = parent.suits(
+            &inherited.environment,
+            parent_request.arguments(),
+            &parent_request.terminals,
+        ) {
             why = differs;
             continue;
         }
@@ -85,21 +87,21 @@ pub(crate) fn apply(
             why = Reason::StreamClosed;
             continue;
         }
-        if let Some(standbys) = wish.standbys {
-            match from_standby(&parent, standbys, wish, inherited, log, began) {
+        if let Some(standbys) = parent_request.standbys {
+            match from_standby(&parent, standbys, parent_request, inherited, log, began) {
                 Ok(program) => return Ok((program, parent)),
-                Err(differs) if wish.strictly => {
+                Err(differs) if parent_request.strictly => {
                     why = Reason::NoStandby(differs.into());
                     continue;
                 }
                 Err(why) => log(&format!("no standby: {why}")),
             }
         }
-        match ask(&parent, None, wish, inherited, log, began) {
+        match ask(&parent, None, parent_request, inherited, log, began) {
             Ok(program) => {
-                if parent.knows_less() && refused(wish).is_none() {
+                if parent.is_outdated() && refused(parent_request).is_none() {
                     // Create a better parent for the next start.
-                    let _ = wish.make(false);
+                    let _ = parent_request.make(false);
                 }
                 return Ok((program, parent));
             }
@@ -111,14 +113,14 @@ pub(crate) fn apply(
 
 /// Has a parent created, so that a later start is warm. If the imports of the program are
 /// not known yet, returns the file into which this start must record them.
-pub(crate) fn prepare(wish: &ParentRequest<'_>) -> Result<Learns, Refused> {
-    let learned = wish.learned();
-    if let Some(refused) = refused(wish) {
+pub(crate) fn prepare(parent_request: &ParentRequest<'_>) -> Result<Learns, Refused> {
+    let learned = parent_request.learned();
+    if let Some(refused) = refused(parent_request) {
         return Err(refused);
     }
     let is_known = learned.exists();
     let failed = |why: io::Error| Refused::ForNow(Reason::CannotCreate(why.into()));
-    wish.make(!is_known).map_err(failed)?;
+    parent_request.make(!is_known).map_err(failed)?;
     Ok(if is_known {
         Learns::No
     } else {
@@ -135,8 +137,8 @@ pub(crate) enum Refused {
 }
 
 /// The reason why a recent attempt failed, or that a parent is being created.
-fn refused(wish: &ParentRequest<'_>) -> Option<Refused> {
-    let refusal = wish.refusal();
+fn refused(parent_request: &ParentRequest<'_>) -> Option<Refused> {
+    let refusal = parent_request.refusal();
     let age = fs::metadata(&refusal)
         .ok()?
         .modified()
@@ -145,14 +147,16 @@ fn refused(wish: &ParentRequest<'_>) -> Option<Refused> {
         .ok()?;
     // A parent that has become ready meanwhile has removed the file.
     let why = Reason::from_stored(&fs::read(&refusal).ok()?);
-    let is_edited = matches!(&wish.invocation.main, Main::Script(script)
+    let is_edited = matches!(&parent_request.invocation.main, Main::Script(script)
         if modified(script).is_some_and(|edited| modified(&refusal) < Some(edited)));
     if age >= REFUSED_FOR || is_edited || why.as_ref().is_some_and(Reason::is_over) {
         return None;
     }
     Some(match why {
         Some(why) => Refused::Lasting(why),
-        None if wish.is_being_made() => Refused::ForNow(Reason::BeingCreated(age.as_secs())),
+        None if parent_request.is_being_made() => {
+            Refused::ForNow(Reason::BeingCreated(age.as_secs()))
+        }
         None => Refused::Lasting(Reason::FailedBefore),
     })
 }
@@ -170,14 +174,14 @@ pub(crate) enum Learns {
 }
 
 /// Stops all parents of a program, and deletes the reason why none could be created.
-pub(crate) fn forget(places: &Directories, identity: &Identity) {
-    for parent in parents(&places.run, "") {
+pub(crate) fn forget(directories: &Directories, identity: &Identity) {
+    for parent in parents(&directories.run, "") {
         if parent.identity.starts_with(&identity.program) {
             list::leave(&parent);
         }
     }
     let name = crate::identity::name(&identity.whole);
-    let _ = fs::remove_file(places.run.join(name + ".plain"));
+    let _ = fs::remove_file(directories.run.join(name + ".plain"));
 }
 
 /// Start the program from a standby of a parent; or why there is none. One that does not
@@ -185,15 +189,22 @@ pub(crate) fn forget(places: &Directories, identity: &Identity) {
 fn from_standby(
     parent: &Parent,
     standbys: &Standbys,
-    wish: &ParentRequest<'_>,
+    parent_request: &ParentRequest<'_>,
     inherited: &Inherited,
     log: &dyn Fn(&str),
     began: Instant,
-) -> Result<Program, Reason> {
+) -> Result<RunningProgram, Reason> {
     standbys.device_use()?;
     let mut why_not = None;
     for waiting in standbys.ready(parent) {
-        match ask(parent, Some(&waiting), wish, inherited, log, began) {
+        match ask(
+            parent,
+            Some(&waiting),
+            parent_request,
+            inherited,
+            log,
+            began,
+        ) {
             Ok(program) => return Ok(program),
             Err(why) => why_not = Some(why),
         }
@@ -206,13 +217,13 @@ fn from_standby(
 fn ask(
     parent: &Parent,
     standby: Option<&Waiting>,
-    wish: &ParentRequest<'_>,
+    parent_request: &ParentRequest<'_>,
     inherited: &Inherited,
     log: &dyn Fn(&str),
     began: Instant,
-) -> Result<Program, Reason> {
+) -> Result<RunningProgram, Reason> {
     std::thread::scope(|scope| {
-        let verify = || parent.is_right_for(wish.invocation);
+        let verify = || parent.is_right_for(parent_request.invocation);
         let verification = move || {
             let verifying = std::thread::Builder::new().spawn_scoped(scope, verify);
             move || match verifying.map(|thread| thread.join()) {
@@ -221,19 +232,27 @@ fn ask(
                 Ok(Err(_)) | Err(_) => verify(),
             }
         };
-        ask_and_go(parent, standby, wish, inherited, log, began, verification)
+        ask_and_go(
+            parent,
+            standby,
+            parent_request,
+            inherited,
+            log,
+            began,
+            verification,
+        )
     })
 }
 
 fn ask_and_go<V: FnOnce() -> Result<(), Reason>>(
     parent: &Parent,
     standby: Option<&Waiting>,
-    wish: &ParentRequest<'_>,
+    parent_request: &ParentRequest<'_>,
     inherited: &Inherited,
     log: &dyn Fn(&str),
     began: Instant,
     verification: impl FnOnce() -> V,
-) -> Result<Program, Reason> {
+) -> Result<RunningProgram, Reason> {
     let gone = |why: io::Error| {
         if standby.is_some() {
             return Reason::Taken(why.into());
@@ -245,8 +264,8 @@ fn ask_and_go<V: FnOnce() -> Result<(), Reason>>(
         Reason::Exited(why.into())
     };
     let (socket, listener, patience) = match standby {
-        Some(it) => (&it.socket, it.process, wish.patience / 2),
-        None => (&parent.socket, parent.process, wish.patience),
+        Some(it) => (&it.socket, it.process, parent_request.patience / 2),
+        None => (&parent.socket, parent.process, parent_request.patience),
     };
     let mut connection = Connection::open(socket, began + patience).map_err(gone)?;
     if !connection.is_with(listener) {
@@ -269,7 +288,7 @@ fn ask_and_go<V: FnOnce() -> Result<(), Reason>>(
             list::leave(parent);
         }
         if why.kind() == io::ErrorKind::TimedOut {
-            return Reason::Busy(wish.patience.as_secs_f64());
+            return Reason::Busy(parent_request.patience.as_secs_f64());
         }
         Reason::Closed(why.into())
     };
@@ -296,8 +315,12 @@ fn ask_and_go<V: FnOnce() -> Result<(), Reason>>(
     // Check and move the child before anything is sent.
     sandbox::is_shared_with(child.process())?;
     sandbox::join(&[child.supervisor(), child.process()])?;
-    let learning = wish.standbys.and_then(Standbys::learning);
-    let request = inherited.request(wish.invocation, wish.identity.terminal, learning);
+    let learning = parent_request.standbys.and_then(Standbys::learning);
+    let request = inherited.request(
+        parent_request.invocation,
+        parent_request.identity.terminal,
+        learning,
+    );
     let asked = connection.send(&request, &inherited.sent());
     asked.map_err(|why| Reason::Closed(why.into()))?;
     // Meanwhile the child gets ready.
@@ -306,12 +329,12 @@ fn ask_and_go<V: FnOnce() -> Result<(), Reason>>(
             && served < FEW_STARTS
         {
             // If that happens again, the modules that read it are no longer imported ahead.
-            let _ = learned::note_changing(&wish.learned(), &path);
+            let _ = learned::note_changing(&parent_request.learned(), &path);
         }
         list::leave(parent);
         if matches!(why, Reason::Hides(_)) {
             // Another parent would not help either, as long as that module exists.
-            let _ = fs::write(wish.refusal(), why.stored());
+            let _ = fs::write(parent_request.refusal(), why.stored());
         }
         return Err(why);
     }
@@ -322,7 +345,7 @@ fn ask_and_go<V: FnOnce() -> Result<(), Reason>>(
             None => Reason::Strange,
         });
     }
-    let mut program = Program::ready(connection, child, wish.identity.terminal)
+    let mut program = RunningProgram::ready(connection, child, parent_request.identity.terminal)
         .map_err(|why| Reason::NoSignals(why.into()))?;
     let from = match standby {
         Some(it) => format!("from the {} standby {}", it.state, it.process),
@@ -331,7 +354,7 @@ fn ask_and_go<V: FnOnce() -> Result<(), Reason>>(
     log(&format!(
         "started {from} in {:.1} ms{}",
         began.elapsed().as_secs_f64() * 1e3,
-        parent.influenced()
+        parent.explain_limits()
     ));
     // If this fails, the child has exited without running anything.
     let gone = program.go();
@@ -342,10 +365,10 @@ fn ask_and_go<V: FnOnce() -> Result<(), Reason>>(
 impl Parent {
     /// Checks that the program would import the same now; an error is the difference.
     fn is_right_for(&self, invocation: &Invocation) -> Result<(), Reason> {
-        self.is_fresh()?;
-        self.is_unset_by_program()?;
-        self.is_uninfluenced()?;
-        self.is_hidden(&searched_first(invocation))
+        self.check_inputs()?;
+        self.check_variables_unset()?;
+        self.check_code_before_imports()?;
+        self.check_not_shadowed(&searched_first(invocation))
     }
 }
 

@@ -58,7 +58,7 @@ pub fn read(
         count += 1;
         emit(format, times);
     };
-    let notes = recognise(input, settings, &mut counting)?;
+    let notes = recognize(input, settings, &mut counting)?;
     match count {
         0 => Err(Error::new("it has no times")),
         _ => Ok(notes),
@@ -76,7 +76,7 @@ const PACKED: [(&[u8], &str, &str); 4] = [
 ];
 
 /// Reads a file in any format.
-pub(crate) fn recognise(
+pub(crate) fn recognize(
     input: impl Read,
     settings: &Settings,
     emit: &mut dyn FnMut(Format, Times),
@@ -141,7 +141,7 @@ mod tests {
 
     fn refused(bytes: &[u8]) -> String {
         let mut emit = |_, _| panic!("nothing can be read");
-        let error = recognise(bytes, &Settings::default(), &mut emit).unwrap_err();
+        let error = recognize(bytes, &Settings::default(), &mut emit).unwrap_err();
         error.to_string()
     }
 

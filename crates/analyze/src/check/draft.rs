@@ -80,7 +80,7 @@ const MAX_INTERVAL_RATIO: f64 = 5.0;
 /// Returns true if the interval of a quantity is too wide for a limit.
 fn is_uncertain(measured: &Measured) -> bool {
     let high = measured.value.high;
-    high.is_some_and(|high| high > MAX_INTERVAL_RATIO * measured.value.estimate)
+    high.is_some_and(|high| high > MAX_INTERVAL_RATIO * measured.value.value)
 }
 
 /// The causes that deserve a limit, largest first. Steady work is covered by the limit on
@@ -93,18 +93,15 @@ fn large_causes(sample: &Sample) -> Vec<Limited> {
         .into_iter()
         .filter(|cause| ![Cause::SteadyWork, Cause::Unexplained].contains(cause))
         .map(Limited::Cause)
-        .filter_map(|of| Some((sample.measure(of).ok()?.value.estimate, of)))
-        .filter(|(seconds, _)| *seconds >= MIN_SHARE * time.value.estimate)
+        .filter_map(|of| Some((sample.measure(of).ok()?.value.value, of)))
+        .filter(|(seconds, _)| *seconds >= MIN_SHARE * time.value.value)
         .collect();
     causes.sort_by(|a, b| b.0.total_cmp(&a.0));
     causes.into_iter().take(CAUSES).map(|(_, of)| of).collect()
 }
 
 fn line(measured: Measured, colder: bool, headroom: f64) -> DraftLine {
-    let most = friendly(
-        measured.of.unit(),
-        measured.value.estimate * (1.0 + headroom),
-    );
+    let most = friendly(measured.of.unit(), measured.value.value * (1.0 + headroom));
     DraftLine {
         measured,
         colder,
@@ -157,7 +154,7 @@ fn round_up(value: f64) -> f64 {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::stats::Interval;
+    use crate::stats::Estimate;
 
     #[test]
     fn numbers_are_friendly_and_never_below() {
@@ -201,8 +198,8 @@ mod tests {
         let measured = |low: f64, median: f64, high: f64| Measured {
             of: Quantity::First.into(),
             temperature: Temperature::Process,
-            value: Interval {
-                estimate: median,
+            value: Estimate {
+                value: median,
                 low: Some(low),
                 high: Some(high),
             },

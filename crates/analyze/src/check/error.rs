@@ -4,7 +4,7 @@ use preheat_model::Quantity;
 
 use super::{Limited, Part, Unit};
 use crate::run::{CauseSeconds, RunReport, Temperature};
-use crate::stats::{Interval, MIN_STARTS};
+use crate::stats::{Estimate, MIN_STARTS};
 
 /// The reason why a quantity is unknown.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
@@ -78,8 +78,8 @@ pub struct TooFewStarts {
 const PARTS: usize = 3;
 
 /// Describes a value above its limit, and how certain that is.
-pub(super) fn above(unit: Unit, most: f64, value: &Interval, starts: usize) -> String {
-    let measured = unit.write(value.estimate);
+pub(super) fn above(unit: Unit, most: f64, value: &Estimate, starts: usize) -> String {
+    let measured = unit.write(value.value);
     let limit = unit.write(most);
     let above = format!("{measured} against a limit of {limit}");
     match (value.low, unit.ends(value)) {

@@ -11,7 +11,7 @@ use super::{
     Verdict,
 };
 use crate::run::{RunReport, Temperature, warmest};
-use crate::stats::Interval;
+use crate::stats::Estimate;
 
 /// Checks a recording. The caller fills in `recording`, `budget` and `name` of the result.
 pub fn check(
@@ -99,8 +99,8 @@ fn exit_codes(report: &RunReport, budget: &Budget) -> Option<Line> {
         unit: Unit::ExitCode,
         most: f64::from(wanted),
         place: None,
-        measured: Some(Interval {
-            estimate: f64::from(shown),
+        measured: Some(Estimate {
+            value: f64::from(shown),
             low: None,
             high: None,
         }),
@@ -134,7 +134,7 @@ fn line(samples: &mut Samples, limit: &Limit, settings: CheckSettings) -> Line {
     };
     let found = found.ok();
     let measured = found.map(|found| found.value);
-    let used = measured.and_then(|value| match (value.estimate, most) {
+    let used = measured.and_then(|value| match (value.value, most) {
         (0.0, _) => Some(0.0),
         // Above a limit of zero, a share is undefined.
         (_, 0.0) => None,
@@ -162,8 +162,8 @@ fn line(samples: &mut Samples, limit: &Limit, settings: CheckSettings) -> Line {
     }
 }
 
-fn verdict(value: &Interval, most: f64) -> Verdict {
-    if value.estimate <= most {
+fn verdict(value: &Estimate, most: f64) -> Verdict {
+    if value.value <= most {
         Verdict::Pass
     } else if value.is_above(most) {
         Verdict::Fail
@@ -190,18 +190,14 @@ mod tests {
 
     #[test]
     fn a_line_fails_only_if_that_is_certain() {
-        let value = |estimate, low, high| Interval {
-            estimate,
-            low,
-            high,
-        };
+        let estimate = |value, low, high| Estimate { value, low, high };
         for (found, expected) in [
-            (value(1.9, Some(1.5), Some(2.5)), Verdict::Pass),
-            (value(2.0, None, None), Verdict::Pass),
-            (value(2.1, Some(1.9), Some(2.3)), Verdict::Inconclusive),
-            (value(2.1, Some(2.0), Some(2.3)), Verdict::Inconclusive),
-            (value(2.2, Some(2.1), Some(2.3)), Verdict::Fail),
-            (value(2.1, None, None), Verdict::Inconclusive),
+            (estimate(1.9, Some(1.5), Some(2.5)), Verdict::Pass),
+            (estimate(2.0, None, None), Verdict::Pass),
+            (estimate(2.1, Some(1.9), Some(2.3)), Verdict::Inconclusive),
+            (estimate(2.1, Some(2.0), Some(2.3)), Verdict::Inconclusive),
+            (estimate(2.2, Some(2.1), Some(2.3)), Verdict::Fail),
+            (estimate(2.1, None, None), Verdict::Inconclusive),
         ] {
             assert_eq!(verdict(&found, 2.0), expected, "{found:?}");
         }

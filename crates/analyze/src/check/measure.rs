@@ -12,7 +12,7 @@ use crate::run::{
     Cause, Counted, DeviceBytes, RunReport, StartReport, Temperature, counted, temperatures,
     warmest,
 };
-use crate::stats::{Interval, SeriesSummary, firsts, interval, mean_interval, summarize};
+use crate::stats::{Estimate, SeriesSummary, firsts, interval, mean_interval, summarize};
 
 /// All measured quantities of the warmest starts, and the time to first of colder ones.
 pub fn measured(report: &RunReport) -> Vec<Measured> {
@@ -69,7 +69,7 @@ impl<'a> Samples<'a> {
             let found = wanted.filter_map(|of| self.measure(of, Some(temperature)).ok());
             // Causes without any time are omitted.
             let present = |found: &Measured| match found.of {
-                Limited::Cause(_) => found.value.estimate > 0.0,
+                Limited::Cause(_) => found.value.value > 0.0,
                 Limited::Quantity(_) => true,
             };
             all.extend(found.filter(present));
@@ -138,7 +138,7 @@ impl<'a> Sample<'a> {
         })
     }
 
-    fn quantity(&self, of: Quantity) -> Result<(Interval, usize), NotMeasured> {
+    fn quantity(&self, of: Quantity) -> Result<(Estimate, usize), NotMeasured> {
         let found = match of {
             Quantity::TimeToFirst => self.times().ok_or(NotMeasured::Unfinished)?,
             Quantity::First
@@ -158,7 +158,7 @@ impl<'a> Sample<'a> {
     }
 
     /// The times to first; without recorded starts, the times to the end.
-    fn times(&self) -> Option<(Interval, usize)> {
+    fn times(&self) -> Option<(Estimate, usize)> {
         let time = |start: &&StartReport| match self.recorded {
             true => start.time_to_first,
             false => Some(start.wall),
@@ -167,7 +167,7 @@ impl<'a> Sample<'a> {
         self.over(times.map(|time| vec![time]).collect())
     }
 
-    fn iterations(&self, of: Quantity) -> Result<(Interval, usize), NotMeasured> {
+    fn iterations(&self, of: Quantity) -> Result<(Estimate, usize), NotMeasured> {
         let Some(summary) = &self.summary else {
             return Err(NotMeasured::NoIterations);
         };
@@ -200,13 +200,13 @@ impl<'a> Sample<'a> {
         found.ok_or(NotMeasured::NoSteadyState)
     }
 
-    fn bytes(&self, of: impl Fn(&StartReport) -> Option<u64>) -> Option<(Interval, usize)> {
+    fn bytes(&self, of: impl Fn(&StartReport) -> Option<u64>) -> Option<(Estimate, usize)> {
         let sizes = self.starts.iter().filter_map(|start| of(start));
         let known = sizes.filter(|bytes| *bytes > 0);
         let (found, count) = self.over(known.map(|bytes| vec![bytes as f64]).collect())?;
         // Means of logarithms leave fractions of a byte.
-        let whole = Interval {
-            estimate: found.estimate.round(),
+        let whole = Estimate {
+            value: found.value.round(),
             low: found.low.map(f64::round),
             high: found.high.map(f64::round),
         };
@@ -214,7 +214,7 @@ impl<'a> Sample<'a> {
     }
 
     /// Fallback for documents written before each start had its own value.
-    fn device_of_report(&self) -> Option<(Interval, usize)> {
+    fn device_of_report(&self) -> Option<(Estimate, usize)> {
         let device = self.device?;
         let most = device.first_peak.max(device.steady_peak.unwrap_or(0));
         (most > 0)
@@ -222,13 +222,13 @@ impl<'a> Sample<'a> {
             .flatten()
     }
 
-    fn over(&self, values: Vec<Vec<f64>>) -> Option<(Interval, usize)> {
+    fn over(&self, values: Vec<Vec<f64>>) -> Option<(Estimate, usize)> {
         interval(&values, self.seed).map(|found| (found, values.len()))
     }
 
     /// A cause as the report computes it, from its shares of each start's time; the
     /// interval is that of its seconds.
-    fn cause(&self, cause: Cause) -> Result<(Interval, usize), NotMeasured> {
+    fn cause(&self, cause: Cause) -> Result<(Estimate, usize), NotMeasured> {
         let all = |start: &StartReport| start.causes.iter().map(|part| part.seconds).sum::<f64>();
         let with: Vec<&StartReport> = (self.starts.iter().copied())
             .filter(|start| all(start) > 0.0)
@@ -243,18 +243,18 @@ impl<'a> Sample<'a> {
             return Err(NotMeasured::NoCauses);
         };
         let shares: f64 = with.iter().map(|start| of(start) / all(start)).sum();
-        let estimate = shares / with.len() as f64 * time.estimate;
-        let found = Interval {
-            estimate,
-            low: found.low.map(|low| low.min(estimate)),
-            high: found.high.map(|high| high.max(estimate)),
+        let value = shares / with.len() as f64 * time.value;
+        let found = Estimate {
+            value,
+            low: found.low.map(|low| low.min(value)),
+            high: found.high.map(|high| high.max(value)),
         };
         Ok((never_below_zero(found), with.len()))
     }
 }
 
-fn never_below_zero(found: Interval) -> Interval {
-    Interval {
+fn never_below_zero(found: Estimate) -> Estimate {
+    Estimate {
         low: found.low.map(|low| low.max(0.0)),
         ..found
     }

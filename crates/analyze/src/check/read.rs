@@ -279,7 +279,7 @@ excess = "1e3 ms"
                 "1:1",
                 "did you mean cause.\"Python imports\"?",
             ),
-            ("colour = 1", "1:1", "expected one of time_to_first, first,"),
+            ("color = 1", "1:1", "expected one of time_to_first, first,"),
             (
                 "\ntime_to_first = 2",
                 "2:17",

@@ -82,13 +82,13 @@ fn notes(times: &Times, format: Format, found: &SeriesSummary, settled: usize) -
         ));
     }
     if let (Class::Flat, Some(ratio)) = (found.class, found.ratio)
-        && ratio.estimate >= MUCH_SLOWER
+        && ratio.value >= MUCH_SLOWER
     {
         let one = times.measures.plural();
         notes.push(format!(
             "the first takes {:.1}× the steady time, but later {one} are as slow now and then: the \
              class is flat",
-            ratio.estimate
+            ratio.value
         ));
     }
     let typical = found.steady.unwrap_or(found.first);
@@ -158,7 +158,7 @@ mod tests {
             .collect();
         let found = judged(&times(vec![spiky; 2]));
         assert_eq!(found.class, Class::Flat);
-        assert!((found.ratio.unwrap().estimate - 31.9).abs() < 0.01);
+        assert!((found.ratio.unwrap().value - 31.9).abs() < 0.01);
         let notes = found.notes.join(" ");
         assert!(notes.contains("takes 31.9× the steady time"), "{notes}");
         let mut rng = Rng::new(9);
@@ -188,10 +188,10 @@ mod tests {
         let (first, steady) = (found.first, found.steady.unwrap());
         let (ratio, excess) = (found.ratio.unwrap(), found.excess.unwrap());
         for (found, truth) in [(first, 0.03), (steady, 0.01), (ratio, 3.0), (excess, 0.432)] {
-            assert!((found.estimate / truth - 1.0).abs() < 0.05, "{found:?}");
-            assert!(found.low.unwrap() <= found.estimate && found.estimate <= found.high.unwrap());
+            assert!((found.value / truth - 1.0).abs() < 0.05, "{found:?}");
+            assert!(found.low.unwrap() <= found.value && found.value <= found.high.unwrap());
         }
-        assert!((first.estimate / steady.estimate / ratio.estimate - 1.0).abs() < 1e-9);
+        assert!((first.value / steady.value / ratio.value - 1.0).abs() < 1e-9);
         assert_eq!(found.notes, ["a note of the file"]);
     }
 

@@ -9,12 +9,13 @@
 //!   (two one-sided tests, Schuirmann 1987; with the 95 % interval each has an error of
 //!   2.5 %). Everything else is *inconclusive*.
 
+use crate::stats::Estimate;
 use preheat_model::Quantity;
 
 use super::measure::Measured;
 use super::notes::{change, count, percent};
 use super::regions::iterating_pairs;
-use super::{CompareKind, Compared, Estimate, Floors, QuantityChange, SIGNIFICANT, Verdict};
+use super::{CompareKind, Compared, Floors, QuantityChange, SIGNIFICANT, Verdict};
 use crate::run::{IterationUnit, IterationsBy, RunReport};
 use crate::stats::MIN_STARTS;
 

@@ -16,11 +16,12 @@
 //!   of zero suggests. The p-value of counts, and of anything that varies on neither side, is
 //!   never below that of the exact permutation test, 2 ÷ (n + m choose n).
 
+use crate::stats::Estimate;
 use std::borrow::Cow;
 
 use super::judge::Settings;
 use super::runs::RunInput;
-use super::{CauseChange, Compared, Estimate, Level, SeriesKey, Unit, items};
+use super::{CauseChange, Compared, Level, SeriesKey, Unit, items};
 use crate::run::Cause;
 use crate::stats::{by_permutation, geometric_difference, mean, welch};
 

@@ -74,7 +74,7 @@ fn best(pairs: &[(&RegionReport, &RegionReport)]) -> Option<usize> {
     let iterates = |(was, is): &(&RegionReport, &RegionReport)| was.iterates || is.iterates;
     let weight = |at: &usize| {
         let (was, is) = pairs[*at];
-        (was.count.min(is.count) > 1, was.first.estimate)
+        (was.count.min(is.count) > 1, was.first.value)
     };
     pairs.iter().position(iterates).or_else(|| {
         (0..pairs.len()).max_by(|a, b| {
@@ -167,7 +167,7 @@ fn firsts(region: &RegionReport, report: &RunReport, counted: &Counted) -> Vec<f
 mod tests {
     use super::*;
     use crate::run::trace::Clock;
-    use crate::stats::Interval;
+    use crate::stats::Estimate;
 
     fn region(file: &str, from: u32, to: u32) -> RegionReport {
         RegionReport {
@@ -179,8 +179,8 @@ mod tests {
             helper: None,
             clock: Some(Clock::Time),
             count: 1,
-            first: Interval {
-                estimate: 1.0,
+            first: Estimate {
+                value: 1.0,
                 low: None,
                 high: None,
             },

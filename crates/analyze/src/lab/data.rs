@@ -3,7 +3,7 @@
 use std::cell::RefCell;
 
 use super::{Basis, ExperimentId, Measured, Sample, SampleKind, Subject, Unit};
-use crate::stats::{self, Interval};
+use crate::stats::{self, Estimate};
 
 /// The measurements of one run, and the seed for all resampling.
 pub(super) struct Data<'a> {
@@ -95,7 +95,7 @@ impl<'a> Data<'a> {
     }
 
     /// A ratio of two quantities from different starts.
-    pub fn unpaired(&self, numerator: &ByStart, denominator: &ByStart) -> Option<Interval> {
+    pub fn unpaired(&self, numerator: &ByStart, denominator: &ByStart) -> Option<Estimate> {
         let seed = self.measured.settings.seed;
         stats::unpaired_ratio(&values(numerator), &values(denominator), seed)
     }
@@ -241,12 +241,12 @@ impl SeriesData {
     }
 
     /// first ÷ steady.
-    pub fn first_to_steady(&self) -> Option<Interval> {
+    pub fn first_to_steady(&self) -> Option<Estimate> {
         self.paired(&self.firsts(), &self.steadies())
     }
 
     /// A ratio of two quantities from the same starts.
-    pub fn paired(&self, numerator: &ByStart, denominator: &ByStart) -> Option<Interval> {
+    pub fn paired(&self, numerator: &ByStart, denominator: &ByStart) -> Option<Estimate> {
         let of_the_same = |index: usize| {
             let found = denominator.iter().find(|(other, _)| *other == index)?;
             Some(found.1.clone())
@@ -284,7 +284,7 @@ mod tests {
             .paired(&whole.steadies(), &cut.steadies())
             .expect("three pairs");
         assert_eq!(
-            (ratio.estimate, ratio.low, ratio.high),
+            (ratio.value, ratio.low, ratio.high),
             (1.0, Some(1.0), Some(1.0))
         );
     }

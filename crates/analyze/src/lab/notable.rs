@@ -253,5 +253,5 @@ fn all(report: &LabReport) -> impl Iterator<Item = (&Experiment, &Series)> {
 }
 
 fn median_ratio(series: &Series) -> f64 {
-    series.ratio.map_or(0.0, |ratio| ratio.estimate)
+    series.ratio.map_or(0.0, |ratio| ratio.value)
 }

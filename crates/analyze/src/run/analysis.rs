@@ -11,7 +11,7 @@ use super::{
     AllItems, Cause, CauseReport, IterationUnit, IterationsBy, RUN_SCHEMA, Recording, RunReport,
     RunView, StartAnalysis, concurrent, counted, memory, notes, remedies, viewing, warmest,
 };
-use crate::stats::{Interval, interval};
+use crate::stats::{Estimate, interval};
 
 /// The findings of a recording.
 #[derive(Clone, Debug)]
@@ -164,8 +164,8 @@ fn head(recording: &Recording, decision: &Decision, shown: usize) -> RunReport {
         iteration: decision.words(&manifest.settings.iterations, shown),
         unit: decision.unit(),
         first_begin: decision.first_begin(),
-        time_to_first: Interval {
-            estimate: 0.0,
+        time_to_first: Estimate {
+            value: 0.0,
             low: None,
             high: None,
         },
@@ -235,7 +235,7 @@ fn without_comparison(report: &mut RunReport) {
 }
 
 /// The wall times of the warmest counted starts, for use when nothing was recorded.
-fn walls(report: &RunReport, seed: u64) -> Interval {
+fn walls(report: &RunReport, seed: u64) -> Estimate {
     let starts = warmest(&report.starts).map(|warmest| counted(&report.starts, warmest).starts);
     let walls = starts.iter().flatten().map(|start| vec![start.wall]);
     interval(&walls.collect::<Vec<_>>(), seed).unwrap_or(report.time_to_first)
@@ -245,7 +245,7 @@ fn walls(report: &RunReport, seed: u64) -> Interval {
 fn scale(report: &RunReport, examined: &Examined) -> f64 {
     let own: f64 = examined.causes.iter().sum();
     if own > 0.0 {
-        report.time_to_first.estimate / own
+        report.time_to_first.value / own
     } else {
         1.0
     }
@@ -260,7 +260,7 @@ fn causes_of(
     behind: &mut AllItems,
     report: &RunReport,
 ) -> Vec<CauseReport> {
-    let total = report.time_to_first.estimate;
+    let total = report.time_to_first.value;
     let whole = scale(report, examined);
     let mut unexplained = [0.0; CAUSES];
     unexplained[Cause::Unexplained.index()] = total;
@@ -305,7 +305,7 @@ fn causes_of(
 
 /// Lists the functions behind the program's own CPU time.
 fn open_own_cpu(report: &mut RunReport, examined: &Examined, functions: &mut Functions) {
-    let total = report.time_to_first.estimate;
+    let total = report.time_to_first.value;
     let shown = examined.causes[Cause::OwnCpu.index()];
     let mut causes = report.causes.iter_mut();
     if let Some(own) = causes.find(|cause| cause.cause == Cause::OwnCpu)

@@ -40,7 +40,7 @@ pub(crate) use items::LISTED_IMPORT;
 pub(crate) use preheat_model::run::{
     AfterReading, AllItems, AroundReport, Bar, Cause, CauseReport, CauseSeconds, Compiler,
     DeviceBytes, FirstBegin, FlameNode, FunctionReport, HostBytes, HostItem, HostMemory, HostPart,
-    HostProcess, HostUse, Importer, Item, IterationRule, IterationUnit, IterationsBy, Later,
+    HostProcess, HostUse, Importer, Item, IterationRule, IterationUnit, IterationsBy, LaterSaving,
     LineRule, Manifest, MappedBytes, MappedSample, MarkReport, MemoryPoint, MemoryReport, Module,
     Origin, PathPart, RUN_SCHEMA, Recording, RegionReport, Remedy, RepeatReport, Row, RunReport,
     RunView, Rung, Segment, StackFrame, Stacks, StartAnalysis, StartReport, Temperature,
@@ -68,7 +68,7 @@ fn list(recording: &Recording, counted: &[usize]) -> Vec<MarkReport> {
     let mut marks: Vec<MarkReport> = (names.into_iter())
         .filter_map(|name| of_name(name, &starts, recording.manifest.settings.seed))
         .collect();
-    marks.sort_by(|a, b| a.first.estimate.total_cmp(&b.first.estimate));
+    marks.sort_by(|a, b| a.first.value.total_cmp(&b.first.value));
     marks
 }
 

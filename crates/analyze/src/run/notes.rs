@@ -267,9 +267,8 @@ fn failed(recording: &Recording, examined: &[Examined], notes: &mut Notes) {
             (1, 1) => format!("The command {ended}."),
             (1, _) => format!("One of {of} starts {ended} and is not counted."),
             (count, _) if count == of => {
-                let early = recording.manifest.settings.ended_early.as_deref();
                 // The reason of an early end states it already.
-                if early.is_some_and(|why| why.ends_with(&format!("exit code {code}"))) {
+                if recording.manifest.settings.ended_with == Some(*code) {
                     return;
                 }
                 format!("All {of} starts failed; the first {ended}.")

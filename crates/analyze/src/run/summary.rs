@@ -6,7 +6,7 @@ use super::path::CAUSES;
 use super::{
     Cause, CauseSeconds, Recording, Rung, StartReport, Temperature, counted, memory, temperatures,
 };
-use crate::stats::{Class, Interval, SeriesSummary, interval, paired_ratio, summarize};
+use crate::stats::{Class, Estimate, SeriesSummary, interval, paired_ratio, summarize};
 
 /// With fewer iterations than this in every start, there is no class.
 pub(super) const FOR_A_CLASS: usize = 3;
@@ -18,7 +18,7 @@ pub(super) struct Group {
     pub temperature: Temperature,
     /// Their indices among all starts.
     pub starts: Vec<usize>,
-    pub time_to_first: Interval,
+    pub time_to_first: Estimate,
     /// Seconds by cause; they add up to the time to first.
     pub causes: [f64; CAUSES],
     /// The statistics of the iterations.
@@ -34,11 +34,11 @@ pub(super) struct Group {
 
 /// The first iteration against later ones, without the need for a steady state.
 pub(super) struct Second {
-    pub second: Interval,
+    pub second: Estimate,
     /// The fastest iteration after the first.
-    pub best: Interval,
+    pub best: Estimate,
     /// first ÷ second.
-    pub ratio: Interval,
+    pub ratio: Estimate,
     /// first − second, by cause, largest first.
     pub excess: Vec<CauseSeconds>,
 }
@@ -74,7 +74,7 @@ fn group(
         .collect();
     let time_to_first = interval(&times, seed)?;
     let shares = starts.iter().map(|at| examined[*at].causes);
-    let causes = mean_shares(shares, time_to_first.estimate);
+    let causes = mean_shares(shares, time_to_first.value);
     let with_iterations = |at: &&usize| !examined[**at].durations.is_empty();
     let series: Vec<Vec<f64>> = (starts.iter())
         .filter(with_iterations)
@@ -111,7 +111,7 @@ fn all_or_none_settle(mut series: SeriesSummary, seed: u64) -> SeriesSummary {
     if series.starts.iter().any(|start| start.steady.is_none()) {
         let firsts = series.starts.iter().map(|start| vec![start.first]);
         let firsts = interval(&firsts.collect::<Vec<_>>(), seed);
-        series.first = firsts.map_or(series.first, |first| first.estimate);
+        series.first = firsts.map_or(series.first, |first| first.value);
         series.steady = None;
         series.ratio = None;
         series.warmup = None;
@@ -145,7 +145,7 @@ fn second(examined: &[Examined], starts: &[usize], seed: u64) -> Option<Second> 
         second,
         best: interval(&bests, seed)?,
         ratio: paired_ratio(&pairs, seed)?,
-        excess: excess(&causes, (first.estimate, second.estimate)),
+        excess: excess(&causes, (first.value, second.value)),
     })
 }
 
@@ -203,7 +203,7 @@ impl Group {
     pub(super) fn typical(&self, examined: &[Examined]) -> Option<usize> {
         let distance = |at: &usize| {
             let time = examined[*at].time_to_first.map_or(f64::MAX, seconds);
-            (time - self.time_to_first.estimate).abs()
+            (time - self.time_to_first.value).abs()
         };
         let starts = self.starts.iter().copied();
         starts.min_by(|a, b| distance(a).total_cmp(&distance(b)))

@@ -15,7 +15,7 @@
 //! the logarithms.
 
 use super::student::{normal_cdf, t_quantile};
-use super::{Interval, MIN_STARTS, Rng, quantile_of_sorted};
+use super::{Estimate, MIN_STARTS, Rng, quantile_of_sorted};
 
 /// The number of resamples.
 pub(super) const RESAMPLES: usize = 2000;
@@ -26,7 +26,7 @@ const FEW_BEYOND: f64 = 10.0;
 /// the `starts` behind this one; `None` if more than `most`. Without an interval, the
 /// variation is unknown, and this is the minimum that has one.
 pub fn starts_to_clear(
-    value: &Interval,
+    value: &Estimate,
     threshold: f64,
     starts: usize,
     most: usize,
@@ -34,11 +34,11 @@ pub fn starts_to_clear(
     let (Some(low), Some(high)) = (value.low, value.high) else {
         return Some(MIN_STARTS);
     };
-    let distance = (value.estimate / threshold).ln().abs();
-    let reach = if value.estimate > threshold {
-        (value.estimate / low).ln()
+    let distance = (value.value / threshold).ln().abs();
+    let reach = if value.value > threshold {
+        (value.value / low).ln()
     } else {
-        (high / value.estimate).ln()
+        (high / value.value).ln()
     };
     let width = |starts: usize| t_quantile(0.95, starts - 1) / (starts as f64).sqrt();
     let scatter = reach / width(starts.max(2));
@@ -48,13 +48,13 @@ pub fn starts_to_clear(
 /// The ratio of two quantities from the same starts: `(numerator, denominator)` for each.
 /// `None` without starts, or if a list is empty or has a value that is not finite and above
 /// zero.
-pub fn paired_ratio(pairs: &[(Vec<f64>, Vec<f64>)], seed: u64) -> Option<Interval> {
+pub fn paired_ratio(pairs: &[(Vec<f64>, Vec<f64>)], seed: u64) -> Option<Estimate> {
     let pairs: Vec<(&[f64], &[f64])> = pairs.iter().map(|(a, b)| (&a[..], &b[..])).collect();
     paired_ratio_of(&pairs, seed)
 }
 
 /// [`paired_ratio`] of borrowed lists.
-pub(super) fn paired_ratio_of(pairs: &[(&[f64], &[f64])], seed: u64) -> Option<Interval> {
+pub(super) fn paired_ratio_of(pairs: &[(&[f64], &[f64])], seed: u64) -> Option<Estimate> {
     let unit = |(over, under): &(&[f64], &[f64])| Unit::new(over, Some(under));
     let units: Option<Vec<Unit>> = pairs.iter().map(unit).collect();
     estimate(&[&units?], seed)
@@ -66,12 +66,12 @@ pub fn unpaired_ratio(
     numerator: &[Vec<f64>],
     denominator: &[Vec<f64>],
     seed: u64,
-) -> Option<Interval> {
+) -> Option<Estimate> {
     estimate(&[&group(numerator)?, &group(denominator)?], seed)
 }
 
 /// One quantity over starts. `None` as for [`paired_ratio`].
-pub fn interval(values: &[Vec<f64>], seed: u64) -> Option<Interval> {
+pub fn interval(values: &[Vec<f64>], seed: u64) -> Option<Estimate> {
     estimate(&[&group(values)?], seed)
 }
 
@@ -104,7 +104,7 @@ impl Unit {
 }
 
 /// The mean logarithm of the first group minus that of the second, if there is one.
-fn estimate(groups: &[&[Unit]], seed: u64) -> Option<Interval> {
+fn estimate(groups: &[&[Unit]], seed: u64) -> Option<Estimate> {
     let starts = groups.iter().map(|g| g.len()).min().filter(|n| *n > 0)?;
     let (mut center, mut variance) = (0.0, 0.0);
     for (group, sign) in groups.iter().zip([1.0, -1.0]) {
@@ -113,15 +113,15 @@ fn estimate(groups: &[&[Unit]], seed: u64) -> Option<Interval> {
         center += sign * mean;
         variance += squared_error;
     }
-    let mut result = Interval {
-        estimate: center.exp(),
+    let mut result = Estimate {
+        value: center.exp(),
         low: None,
         high: None,
     };
     if starts >= MIN_STARTS {
         let (low, high) = bounds(groups, starts, center, variance.sqrt(), seed);
-        result.low = Some(low.exp().min(result.estimate));
-        result.high = Some(high.exp().max(result.estimate));
+        result.low = Some(low.exp().min(result.value));
+        result.high = Some(high.exp().max(result.value));
     }
     Some(result)
 }
@@ -278,11 +278,11 @@ mod tests {
     #[test]
     fn too_few_starts_have_an_estimate_and_no_interval() {
         let one = interval(&[vec![1.0, 2.0, 9.0]], 1).unwrap();
-        assert!((one.estimate - 2.0).abs() < 1e-12);
+        assert!((one.value - 2.0).abs() < 1e-12);
         assert_eq!((one.low, one.high), (None, None));
         assert!(!one.is_above(0.0) && !one.is_below(1e9));
         let two = paired_ratio(&[(vec![8.0], vec![2.0]), (vec![2.0], vec![2.0])], 1).unwrap();
-        assert!((two.estimate - 2.0).abs() < 1e-12 && two.low.is_none());
+        assert!((two.value - 2.0).abs() < 1e-12 && two.low.is_none());
         let three = vec![vec![1.0], vec![1.0], vec![1.0]];
         assert!(interval(&three, 1).unwrap().low.is_some());
         let against_two = unpaired_ratio(&three, &three[..2], 1).unwrap();

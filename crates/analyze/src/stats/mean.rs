@@ -5,12 +5,12 @@
 //! these may be 0, and an excess is negative where the first iteration happened to be fast.
 //! So they are averaged directly, with Student's interval.
 
-use super::Interval;
+use super::Estimate;
 use super::welch::mean;
 
 /// The mean over starts of one amount each, of any sign. `None` without amounts, or if one
 /// is not finite or their sum overflows.
-pub fn mean_interval(amounts: &[f64]) -> Option<Interval> {
+pub fn mean_interval(amounts: &[f64]) -> Option<Estimate> {
     if !amounts.iter().all(|amount| amount.is_finite()) {
         return None;
     }
@@ -18,8 +18,8 @@ pub fn mean_interval(amounts: &[f64]) -> Option<Interval> {
     let (low, high) = found.interval.unzip();
     let ends = [low, high, Some(found.value)];
     let finite = ends.iter().flatten().all(|end| end.is_finite());
-    finite.then_some(Interval {
-        estimate: found.value,
+    finite.then_some(Estimate {
+        value: found.value,
         low,
         high,
     })
@@ -104,11 +104,11 @@ mod tests {
     #[test]
     fn the_estimate_is_the_mean_and_few_starts_have_no_interval() {
         let found = mean_interval(&[-1.0, 3.0]).unwrap();
-        assert_eq!((found.estimate, found.low, found.high), (1.0, None, None));
+        assert_eq!((found.value, found.low, found.high), (1.0, None, None));
         let found = mean_interval(&[0.0; 5]).unwrap();
         assert_eq!((found.low, found.high), (Some(0.0), Some(0.0)));
         let found = mean_interval(&[1.0, 2.0, 6.0]).unwrap();
-        assert_eq!(found.estimate, 3.0);
+        assert_eq!(found.value, 3.0);
         assert!(found.low.unwrap() < 1.0 && found.high.unwrap() > 6.0);
     }
 

@@ -29,7 +29,7 @@ mod welch;
 pub use interval::{interval, paired_ratio, starts_to_clear, unpaired_ratio};
 pub use mean::mean_interval;
 pub(crate) use preheat_model::stats::{
-    Class, Consistency, Interval, MIN_STARTS, MUCH_SLOWER, Rng, geometric_mean, median, quantile,
+    Class, Consistency, Estimate, MIN_STARTS, MUCH_SLOWER, Rng, geometric_mean, median, quantile,
     quantile_of_sorted,
 };
 pub use series::{SeriesSummary, StartSummary, firsts, summarize, summarize_on, summarize_start};

@@ -149,7 +149,7 @@ pub(super) fn drifts(values: &[f64], tick: f64) -> bool {
     sum.abs() > 3.0 * sigma || apart
 }
 
-// Finds iterations that stand out from their neighbours.
+// Finds iterations that stand out from their neighbors.
 //
 // A pause of the machine makes one or two iterations slow without any change in the
 // program. As in Barrett et al. 2017, an outlier lies outside its window's median ± 3 ·

@@ -9,7 +9,7 @@ use std::thread;
 use serde::{Deserialize, Serialize};
 
 use super::interval::paired_ratio_of;
-use super::{Class, Consistency, Interval, geometric_mean, median, steady};
+use super::{Class, Consistency, Estimate, geometric_mean, median, steady};
 
 /// A first iteration is slower than steady from this ratio on.
 const SLOWER_FROM: f64 = 1.05;
@@ -31,7 +31,7 @@ pub struct SeriesSummary {
     /// The steady time: the geometric mean over the starts that have one.
     pub steady: Option<f64>,
     /// First ÷ steady, over the starts with a steady state.
-    pub ratio: Option<Interval>,
+    pub ratio: Option<Estimate>,
     /// The median number of warm-up iterations.
     pub warmup: Option<f64>,
     /// The median excess.

@@ -51,6 +51,7 @@ pub fn recording(iterations: &str, starts: Vec<StartTrace>) -> Recording {
                 limit: 1 << 28,
                 synchronize: false,
                 ended_early: None,
+                ended_with: None,
             },
             environment: Vec::new(),
             starts: starts.iter().enumerate().map(info).collect(),
@@ -74,7 +75,7 @@ pub fn findings(iterations: &str, start: StartTrace) -> Findings {
 /// Checks the invariants of a report.
 pub fn check(findings: &Findings) {
     let report = &findings.report;
-    let total = report.time_to_first.estimate;
+    let total = report.time_to_first.value;
     let sum: f64 = report.causes.iter().map(|cause| cause.seconds).sum();
     assert!((sum - total).abs() <= 1e-6 * total, "{sum} is not {total}");
     for start in &report.starts {

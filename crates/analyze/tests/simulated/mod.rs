@@ -7,7 +7,7 @@ use preheat_model::run::{
     Cause, CauseSeconds, IterationRule, IterationUnit, IterationsBy, MemoryReport, RUN_SCHEMA,
     RunReport, RunSettings, StartReport, Temperature,
 };
-use preheat_model::stats::{Interval, Rng};
+use preheat_model::stats::{Estimate, Rng};
 
 /// A noise generator: a number around 0 with a deviation of about 1.
 pub type Noise = fn(&mut Rng) -> f64;
@@ -54,8 +54,8 @@ pub fn run(truth: &Truth, rng: &mut Rng) -> RunReport {
     let starts: Vec<StartReport> = (0..truth.starts)
         .map(|at| start(truth, at == 0, rng))
         .collect();
-    let nothing = Interval {
-        estimate: 0.0,
+    let nothing = Estimate {
+        value: 0.0,
         low: None,
         high: None,
     };
@@ -79,6 +79,7 @@ pub fn run(truth: &Truth, rng: &mut Rng) -> RunReport {
             limit: 1 << 28,
             synchronize: false,
             ended_early: None,
+            ended_with: None,
         },
         environment: Vec::new(),
         iterations_by: IterationsBy::Python,

@@ -49,7 +49,7 @@ pub struct StartArguments {
 
     /// The Python that a command turned into, as the kernel found it; the command holds its arguments
     #[arg(long, value_name = "PATH", hide = true)]
-    pub became: Option<PathBuf>,
+    pub reached: Option<PathBuf>,
 
     /// Stop a warm parent after this long without a start [default: 1800]
     #[arg(long, value_name = "SECONDS", value_parser = seconds)]
@@ -174,7 +174,7 @@ impl StartArguments {
     }
 
     /// The options that also apply to the Python that the command turns into.
-    pub fn again(&self) -> Vec<OsString> {
+    pub fn chain_options(&self) -> Vec<OsString> {
         let mut words: Vec<OsString> = Vec::new();
         let mut put = |name: &str, value: String| words.push(format!("{name}={value}").into());
         if let Some(idle) = self.idle {

@@ -9,16 +9,16 @@ use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
 use anyhow::{Context, Result};
+use preheat_analyze::measurement::{Variant, decide};
 use preheat_analyze::run::{Findings, analyze};
-use preheat_analyze::tried::{Variant, try_out};
 use preheat_host::interrupt::interrupted;
 use preheat_launch::{LaunchError, Request};
+use preheat_model::measurement::{MeasurementReport, SkippedRemedy};
 use preheat_model::run::{RunReport, Temperature};
 use preheat_model::stats::MIN_STARTS;
-use preheat_model::tried::{NotTried, TriedReport};
-use preheat_report::{run_html, tried_html, tried_json, tried_terminal};
+use preheat_report::{measurement_html, measurement_json, measurement_terminal, run_html};
 use preheat_start::measurement::{Configuration, Measurement, PLAIN, configurations, observed};
-use preheat_start::{Imports, Known, Observations, Reason, Remedies, Remedy};
+use preheat_start::{CommandState, Imports, Observations, Reason, Remedies, Remedy};
 
 use crate::args::StartArguments;
 use crate::exit::{FAILED, INTERRUPTED, Usage, complain, failure};
@@ -51,7 +51,7 @@ pub fn run(arguments: &StartArguments) -> Result<ExitCode> {
         (DocumentFormat::Json, arguments.measuring.json.as_deref()),
         (DocumentFormat::Html, arguments.measuring.html.as_deref()),
     ])?;
-    let known = match Known::of(&arguments.command) {
+    let known = match CommandState::of(&arguments.command) {
         Ok(known) => known,
         Err(why) => return Ok(not_started(&why)),
     };
@@ -90,14 +90,14 @@ pub fn run(arguments: &StartArguments) -> Result<ExitCode> {
     if interrupted() {
         return Ok(nothing_decided());
     }
-    if found.tried.is_empty() {
+    if found.applicable.is_empty() {
         complain("no remedy applies to this program:");
-        for (remedy, why) in &found.not_tried {
+        for (remedy, why) in &found.skipped {
             complain(&format!("  {}: {why}", remedy.title()));
         }
         return Ok(ExitCode::SUCCESS);
     }
-    let configurations = configurations(&found.tried);
+    let configurations = configurations(&found.applicable);
     let recorded = {
         let bar = Bar::new();
         measurement.record(&configurations, &prepared, |progress| {
@@ -119,12 +119,12 @@ pub fn run(arguments: &StartArguments) -> Result<ExitCode> {
             return Ok(ExitCode::from(FAILED));
         }
     }
-    let tried = &found.tried;
+    let applicable = &found.applicable;
     found
-        .not_tried
-        .retain(|(remedy, _)| !tried.contains(remedy));
+        .skipped
+        .retain(|(remedy, _)| !applicable.contains(remedy));
     let plain = &first.findings.report;
-    let mut report = match judged(&configurations, &output, plain, &found.not_tried) {
+    let mut report = match judged(&configurations, &output, plain, &found.skipped) {
         // Not every configuration has a start.
         Err(_) if interrupted => {
             return Ok(nothing_decided());
@@ -138,19 +138,19 @@ pub fn run(arguments: &StartArguments) -> Result<ExitCode> {
     if interrupted {
         report.interrupt();
     } else if report.decides() {
-        decide(&known, &report)?;
+        store_decision(&known, &report)?;
     }
     if report.kept.iter().any(|id| id == Remedy::WarmParent.id()) {
         // The imports are known, so the next start can have its parent created.
         let _ = preheat_start::learn(&arguments.command, &first.imports);
     }
-    let written = targets.write_tried(&report);
+    let written = targets.write_measurement(&report);
     // These copies are optional.
-    let _ = fs::write(output.join(MEASUREMENT), tried_json(&report));
-    let _ = fs::write(output.join(PAGE), tried_html(&report));
+    let _ = fs::write(output.join(MEASUREMENT), measurement_json(&report));
+    let _ = fs::write(output.join(PAGE), measurement_html(&report));
     let mut text = String::from("\n");
     let terminal = terminal::of_stderr();
-    text.push_str(&tried_terminal(&report, &terminal));
+    text.push_str(&measurement_terminal(&report, &terminal));
     text.push_str(&format!("\nreport      {}/{PAGE}\n", output.display()));
     text.push_str(&directory_line(
         "recordings  ",
@@ -216,8 +216,8 @@ fn judged(
     configurations: &[Configuration],
     output: &Path,
     plain: &RunReport,
-    not_tried: &[(Remedy, Reason)],
-) -> Result<TriedReport> {
+    skipped: &[(Remedy, Reason)],
+) -> Result<MeasurementReport> {
     let mut reports = Vec::new();
     for configuration in configurations {
         let place: PathBuf = output.join(configuration.directory());
@@ -247,13 +247,13 @@ fn judged(
             report,
         })
         .collect();
-    let not_tried = not_tried.iter().map(|(remedy, why)| NotTried {
+    let skipped = skipped.iter().map(|(remedy, why)| SkippedRemedy {
         id: remedy.id().to_owned(),
         why: why.to_string(),
     });
-    Ok(try_out(
+    Ok(decide(
         &variants,
-        not_tried.collect(),
+        skipped.collect(),
         env!("CARGO_PKG_VERSION"),
     ))
 }
@@ -268,7 +268,7 @@ fn add_predictions(report: &mut RunReport, plain: &RunReport) {
 }
 
 /// Stores the remedies that help.
-fn decide(known: &Known, report: &TriedReport) -> Result<()> {
+fn store_decision(known: &CommandState, report: &MeasurementReport) -> Result<()> {
     let kept = report.kept.iter().filter_map(|id| id.parse().ok());
     let kept: Remedies = kept.collect();
     known.decide(&kept).context("cannot store the decision")

@@ -1,5 +1,5 @@
 //! Declarations of driver and NVRTC functions, as in their headers: types, constants and
-//! prototypes, no behaviour.
+//! prototypes, no behavior.
 //!
 //! The symbols carry the version suffixes that `cuda.h` adds by macro (`_v2`): the
 //! bare names are older prototypes with 32-bit sizes.

@@ -1,5 +1,5 @@
 //! Declarations of the OpenCL functions, as in `CL/cl.h` (OpenCL 1.2): types, constants and
-//! prototypes, no behaviour. Reference: <https://registry.khronos.org/OpenCL/>.
+//! prototypes, no behavior. Reference: <https://registry.khronos.org/OpenCL/>.
 
 use std::ffi::{c_char, c_void};
 

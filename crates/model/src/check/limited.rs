@@ -3,7 +3,7 @@
 use super::value::quoted;
 use crate::Quantity;
 use crate::run::Cause;
-use crate::stats::Interval;
+use crate::stats::Estimate;
 use crate::units::{self, Unit};
 
 /// A quantity that can have a limit.
@@ -94,15 +94,15 @@ impl Unit {
 
     /// Formats the bounds of an interval in the unit of its median, `8.71–9.20`; `None`
     /// unless both exist.
-    pub fn ends(self, interval: &Interval) -> Option<String> {
+    pub fn ends(self, interval: &Estimate) -> Option<String> {
         let (low, high) = (interval.low?, interval.high?);
         let text = match self {
             Unit::Seconds | Unit::Bytes if units::too_wide(Some(low), Some(high)) => {
                 format!("{}–{}", self.write(low), self.write(high))
             }
-            Unit::Seconds | Unit::Bytes if interval.estimate != 0.0 => {
-                let (scale, _) = self.shown_in(interval.estimate);
-                let digits = |value: f64| digits_beside(value / scale, interval.estimate / scale);
+            Unit::Seconds | Unit::Bytes if interval.value != 0.0 => {
+                let (scale, _) = self.shown_in(interval.value);
+                let digits = |value: f64| digits_beside(value / scale, interval.value / scale);
                 format!("{}–{}", digits(low), digits(high))
             }
             Unit::Ratio => units::span(Some(low), Some(high))?,
@@ -163,9 +163,9 @@ fn simple(name: &str) -> String {
 mod tests {
     use super::*;
 
-    fn interval(median: f64, low: f64, high: f64) -> Interval {
-        Interval {
-            estimate: median,
+    fn interval(median: f64, low: f64, high: f64) -> Estimate {
+        Estimate {
+            value: median,
             low: Some(low),
             high: Some(high),
         }
@@ -198,7 +198,7 @@ mod tests {
 
     #[test]
     fn without_both_ends_there_is_none() {
-        let half = Interval {
+        let half = Estimate {
             low: None,
             ..interval(1.0, 1.0, 2.0)
         };
@@ -214,7 +214,7 @@ mod tests {
         assert_eq!(nearest("time-to-frist", names), Some("time_to_first"));
         assert_eq!(nearest("Steadi", names), Some("steady"));
         assert_eq!(nearest("hostmemory", names), Some("host_memory"));
-        assert_eq!(nearest("colour", names), None);
+        assert_eq!(nearest("color", names), None);
         assert_eq!(nearest("", names), None);
         assert_eq!(nearest(&"x".repeat(100_000), names), None);
         assert_eq!(did_you_mean("fist", names), " (did you mean first?)");

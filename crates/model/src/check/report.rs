@@ -9,7 +9,7 @@ use serde::{Deserialize, Serialize};
 
 use super::{Limited, Unit};
 use crate::run::{Cause, Temperature};
-use crate::stats::Interval;
+use crate::stats::Estimate;
 use crate::{Machine, Quantity};
 
 /// The schema id that this version writes.
@@ -143,7 +143,7 @@ pub struct Line {
     /// The position in the budget file, if it comes from there.
     pub place: Option<Place>,
     /// The measured value, if any.
-    pub measured: Option<Interval>,
+    pub measured: Option<Estimate>,
     /// The number of starts behind it.
     pub starts: usize,
     /// The measured value as a fraction of the limit.
@@ -181,7 +181,7 @@ pub struct Value {
     /// The unit.
     pub unit: Unit,
     /// The estimate and its interval.
-    pub measured: Interval,
+    pub measured: Estimate,
     /// The number of starts behind it.
     pub starts: usize,
 }
@@ -196,7 +196,7 @@ pub struct Measured {
     /// The temperature of the starts.
     pub temperature: Temperature,
     /// The estimate and its interval.
-    pub value: Interval,
+    pub value: Estimate,
     /// The number of starts it is based on.
     pub starts: usize,
 }

@@ -8,7 +8,7 @@ use std::fmt;
 
 use serde::{Deserialize, Serialize};
 
-use crate::stats::{Class, Consistency, Interval};
+use crate::stats::{Class, Consistency, Estimate};
 
 pub use crate::lab::MAX_STARTS;
 
@@ -55,13 +55,13 @@ pub struct Benchmark {
     /// The individual starts, in order.
     pub starts: Vec<Start>,
     /// The first iteration.
-    pub first: Interval,
+    pub first: Estimate,
     /// The steady iteration; `None` if no start settles.
-    pub steady: Option<Interval>,
+    pub steady: Option<Estimate>,
     /// first ÷ steady.
-    pub ratio: Option<Interval>,
+    pub ratio: Option<Estimate>,
     /// The mean cost of warm-up beyond steady.
-    pub excess: Option<Interval>,
+    pub excess: Option<Estimate>,
     /// The number of iterations of each start to discard so that the rest is steady; `None`
     /// without a steady state.
     pub discard: Option<usize>,

@@ -1,19 +1,22 @@
-//! The comparison of two measurements: the document `preheat.compare/1`, which every renderer
+//! The comparison of two measurements: the document `preheat.compare/2`, which every renderer
 //! shows. Units are seconds and bytes.
 //!
-//! Documented in docs/compare-json.md and docs/schema/preheat.compare-1.schema.json; change
+//! Documented in docs/compare-json.md and docs/schema/preheat.compare-2.schema.json; change
 //! all three together.
 
 use serde::{Deserialize, Serialize};
 
 use crate::lab::ExperimentId;
 use crate::run::{Cause, IterationsBy, Temperature};
+use crate::stats::Estimate;
 use crate::{Machine, Quantity};
 
 pub use crate::units::Unit;
 
 /// The schema id that this version writes.
-pub const COMPARE_SCHEMA: &str = "preheat.compare/1";
+pub const COMPARE_SCHEMA: &str = "preheat.compare/2";
+/// All schema ids that this version reads.
+pub const COMPARE_SCHEMAS: [&str; 2] = [COMPARE_SCHEMA, "preheat.compare/1"];
 
 /// The effect of a change on cold start. Differences are always new − base.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -171,17 +174,6 @@ fn uncorrected(
         less if less < 0.0 => Some(Verdict::Faster),
         _ => None,
     }
-}
-
-/// A number with its 95 % interval.
-#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
-pub struct Estimate {
-    /// The estimate.
-    pub value: f64,
-    /// The lower bound; `None` with fewer than three starts on a side.
-    pub low: Option<f64>,
-    /// The upper bound; likewise.
-    pub high: Option<f64>,
 }
 
 /// A quantity on one side.

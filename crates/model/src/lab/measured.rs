@@ -160,7 +160,7 @@ pub enum SampleKind {
     Count,
 }
 
-// Restores measurements from a report, so that a stored report can be analysed again with
+// Restores measurements from a report, so that a stored report can be analyzed again with
 // newer statistics or on another machine.
 
 impl Measured {

@@ -8,7 +8,7 @@ use serde::{Deserialize, Serialize};
 use super::measured::subject_label;
 use super::{ExperimentId, MeasuredDevice, MeasuredFramework, SampleKind, Settings, Skipped};
 use crate::Machine;
-use crate::stats::{Class, Consistency, Interval};
+use crate::stats::{Class, Consistency, Estimate};
 
 /// The schema id that this version writes.
 pub const SCHEMA: &str = "preheat.lab/2";
@@ -118,7 +118,7 @@ pub struct Series {
     /// start settles.
     pub steady: Option<f64>,
     /// first ÷ steady.
-    pub ratio: Option<Interval>,
+    pub ratio: Option<Estimate>,
     /// The class of the series.
     pub class: Option<Class>,
     /// The agreement of the starts on this class.
@@ -203,7 +203,7 @@ pub struct Evidence {
     /// The compared quantity, in words.
     pub quantity: String,
     /// Its value with the 95 % interval.
-    pub value: Interval,
+    pub value: Estimate,
     /// The threshold.
     pub threshold: f64,
     /// One sentence with the numbers.

@@ -62,6 +62,9 @@ pub struct RunSettings {
     pub synchronize: bool,
     /// Why fewer starts were run than requested.
     pub ended_early: Option<String>,
+    /// The exit code of the command, if that was the reason.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub ended_with: Option<i32>,
 }
 
 /// One start.

@@ -7,7 +7,7 @@ use serde::{Deserialize, Serialize};
 
 use super::trace::Clock;
 use super::{Cause, Evicted, Item, RunSettings, Temperature};
-use crate::stats::{Class, Consistency, Interval};
+use crate::stats::{Class, Consistency, Estimate};
 use crate::{Machine, RemedyId};
 
 /// The schema written by this version.
@@ -50,13 +50,13 @@ pub struct RunReport {
     pub first_begin: Option<FirstBegin>,
     /// From `exec` to the end of the first iteration, or to the end of the program if
     /// nothing repeats. Excludes the first start, if there are others.
-    pub time_to_first: Interval,
+    pub time_to_first: Estimate,
     /// The first iteration.
     pub first: Option<f64>,
     /// The steady iteration.
     pub steady: Option<f64>,
     /// first ÷ steady.
-    pub ratio: Option<Interval>,
+    pub ratio: Option<Estimate>,
     /// The class of the iterations.
     pub class: Option<Class>,
     /// The agreement of the starts on this class.
@@ -67,13 +67,13 @@ pub struct RunReport {
     pub excess: Option<f64>,
     /// The second iteration.
     #[serde(default)]
-    pub second: Option<Interval>,
+    pub second: Option<Estimate>,
     /// The fastest iteration after the first.
     #[serde(default)]
-    pub best: Option<Interval>,
+    pub best: Option<Estimate>,
     /// first ÷ second, over the starts that have both.
     #[serde(default)]
-    pub first_to_second: Option<Interval>,
+    pub first_to_second: Option<Estimate>,
     /// The number of starts behind the numbers above.
     pub counted_starts: usize,
     /// The causes on the path from `exec` to the end of the first iteration, largest
@@ -230,13 +230,13 @@ pub struct RegionReport {
     pub count: usize,
     /// The first execution: the difference of the two readings, as the program calculates
     /// it.
-    pub first: Interval,
+    pub first: Estimate,
     /// The second execution.
-    pub second: Option<Interval>,
+    pub second: Option<Estimate>,
     /// The fastest execution after the first.
-    pub best: Option<Interval>,
+    pub best: Option<Estimate>,
     /// first ÷ second, over the starts that have both.
-    pub ratio: Option<Interval>,
+    pub ratio: Option<Estimate>,
     /// The causes of the first execution, averaged over the counted starts; they add up to
     /// `first`.
     pub causes: Vec<CauseSeconds>,
@@ -278,7 +278,7 @@ pub struct RepeatReport {
     /// The position among the regions with this code: 2 for the second.
     pub position: usize,
     /// The time of the first region ÷ that of this one, over the starts that have both.
-    pub ratio: Option<Interval>,
+    pub ratio: Option<Estimate>,
 }
 
 /// A moment that the program marks.
@@ -289,7 +289,7 @@ pub struct MarkReport {
     /// The number of times it was reached, in the start with the most.
     pub count: usize,
     /// From `exec` to the first occurrence.
-    pub first: Interval,
+    pub first: Estimate,
 }
 
 /// Device work that was still running when a clock was read.
@@ -531,7 +531,7 @@ pub struct Rung {
     /// The number of starts.
     pub starts: usize,
     /// From `exec` to the end of the first iteration.
-    pub time_to_first: Interval,
+    pub time_to_first: Estimate,
     /// The first iteration.
     pub first: Option<f64>,
     /// The causes, in the order of [`Cause::ALL`].
@@ -557,7 +557,7 @@ pub struct Remedy {
     pub causes: Vec<Cause>,
     /// A saving outside the time to first; none if there is none.
     #[serde(default)]
-    pub later: Option<Later>,
+    pub later: Option<LaterSaving>,
     /// True if it would help. A common remedy that would not is reported with the reason.
     #[serde(default = "helps")]
     pub helps: bool,
@@ -590,9 +590,9 @@ impl Remedy {
     }
 }
 
-/// A saving outside the time to first.
+/// A saving after the first iteration.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-pub struct Later {
+pub struct LaterSaving {
     /// The display name of what gets shorter: `the first iteration after it`, `each copy`.
     pub of: String,
     /// The saving, in seconds.

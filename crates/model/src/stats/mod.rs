@@ -16,21 +16,22 @@ pub const MIN_STARTS: usize = 3;
 /// later iterations are as slow.
 pub const MUCH_SLOWER: f64 = 1.5;
 
-/// An estimate and its 95 % interval.
+/// A number with its 95 % interval.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
-pub struct Interval {
+pub struct Estimate {
     /// The estimate. For times, ratios and memory, the geometric mean over starts of each
-    /// start's median; for amounts that add up and may be zero, the
-    /// arithmetic mean over starts.
-    #[serde(alias = "median")] // Its name in version 1 of the documents.
-    pub estimate: f64,
+    /// start's median; for amounts that add up and may be zero, the arithmetic mean over
+    /// starts.
+    // The aliases are its names in version 1 of the documents.
+    #[serde(rename = "estimate", alias = "median", alias = "value")]
+    pub value: f64,
     /// The lower bound; `None` with fewer than three starts.
     pub low: Option<f64>,
     /// The upper bound; `None` with fewer than three starts.
     pub high: Option<f64>,
 }
 
-impl Interval {
+impl Estimate {
     /// Returns true if the whole interval is above the threshold; false without an
     /// interval.
     pub fn is_above(&self, threshold: f64) -> bool {
@@ -54,7 +55,7 @@ pub fn median(values: &[f64]) -> Option<f64> {
     quantile(values, 0.5)
 }
 
-/// The quantile `q` (clamped to 0 to 1), interpolated linearly between the two neighbouring
+/// The quantile `q` (clamped to 0 to 1), interpolated linearly between the two neighboring
 /// values (type 7 of Hyndman & Fan 1996, the default of R and NumPy). `None` without values
 /// or when `q` is NaN.
 pub fn quantile(values: &[f64], q: f64) -> Option<f64> {
@@ -96,7 +97,7 @@ fn between(low: f64, high: f64, part: f64) -> f64 {
 }
 
 /// The typical value over starts: the geometric mean of the medians of their lists, which
-/// is the centre of the intervals. `None` without lists, or if a median is not above zero.
+/// is the center of the intervals. `None` without lists, or if a median is not above zero.
 pub fn geometric_mean(lists: &[Vec<f64>]) -> Option<f64> {
     let logs: Option<Vec<f64>> = lists
         .iter()

@@ -1,7 +1,7 @@
 //! Seeded random numbers, for resampling and for generated test series.
 //!
 //! The generator is xoshiro256++ (Blackman & Vigna 2021), with its state initialized by
-//! SplitMix64, so that neighbouring seeds give unrelated streams. It is small, gives the
+//! SplitMix64, so that neighboring seeds give unrelated streams. It is small, gives the
 //! same numbers on every machine, and is not suitable for secrets. It is written here because a
 //! new version of a crate could change the results of old seeds.
 

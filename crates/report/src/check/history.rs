@@ -39,7 +39,7 @@ pub fn check_bmf(report: &CheckReport) -> String {
             Unit::Count | Unit::ExitCode => continue,
         };
         let found = &value.measured;
-        if !found.estimate.is_finite() {
+        if !found.value.is_finite() {
             continue;
         }
         let name = export_name(report, value)
@@ -48,7 +48,7 @@ pub fn check_bmf(report: &CheckReport) -> String {
             .collect();
         let end = |end: Option<f64>| end.filter(|end| end.is_finite()).map(|end| end * scale);
         let metric = Metric {
-            value: found.estimate * scale,
+            value: found.value * scale,
             lower_value: end(found.low),
             upper_value: end(found.high),
         };
@@ -75,7 +75,7 @@ struct Entry {
 /// Exports the measured values for github-action-benchmark, whose tool
 /// `customSmallerIsBetter` accepts a list of `{name, unit, value, range, extra}`.
 pub fn check_benchmark_action(report: &CheckReport) -> String {
-    let finite = |value: &&Value| value.measured.estimate.is_finite();
+    let finite = |value: &&Value| value.measured.value.is_finite();
     let entries: Vec<Entry> = (report.measured.iter().filter(finite))
         .map(|value| entry(report, value))
         .collect();
@@ -102,7 +102,7 @@ fn entry(report: &CheckReport, value: &Value) -> Entry {
     Entry {
         name: export_name(report, value),
         unit,
-        value: found.estimate / scale,
+        value: found.value / scale,
         range: ends.map(|(low, high)| format!("{}–{}", number(low / scale), number(high / scale))),
         extra,
     }

@@ -72,8 +72,8 @@ fn properties(report: &CheckReport) -> Vec<(&'static str, String)> {
 fn case(report: &CheckReport, line: &Line) -> String {
     // Report the measured time as the duration of the test, so that CI servers plot it.
     let seconds = match (line.unit, &line.measured) {
-        (Unit::Seconds, Some(found)) if found.estimate > 0.0 && found.estimate.is_finite() => {
-            format!("{:.6}", found.estimate)
+        (Unit::Seconds, Some(found)) if found.value > 0.0 && found.value.is_finite() => {
+            format!("{:.6}", found.value)
         }
         _ => "0".to_owned(),
     };

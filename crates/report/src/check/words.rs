@@ -2,7 +2,7 @@
 
 use preheat_model::check::{CheckReport, Line, LineKind, Part, Unit, Value, Verdict};
 use preheat_model::run::Temperature;
-use preheat_model::stats::Interval;
+use preheat_model::stats::Estimate;
 
 use crate::terminal::cells::middle;
 use crate::terminal::clean;
@@ -64,8 +64,8 @@ pub(super) fn measured(line: &Line) -> String {
 }
 
 /// An estimate and its interval, if it has one.
-pub(super) fn with_ends(unit: Unit, found: &Interval) -> String {
-    let text = unit.write(found.estimate);
+pub(super) fn with_ends(unit: Unit, found: &Estimate) -> String {
+    let text = unit.write(found.value);
     match unit.ends(found) {
         Some(ends) => format!("{text} ({ends})"),
         None => text,

@@ -4,7 +4,7 @@
 //! or one line for each of many; notes; and, just above the prompt, what to discard.
 
 use preheat_model::classify::{Benchmark, ClassifyReport, Measures, Start};
-use preheat_model::stats::{Class, Consistency, Interval};
+use preheat_model::stats::{Class, Consistency, Estimate};
 
 use super::words;
 use crate::terminal::table::{Cell, Table, left, right};
@@ -111,18 +111,18 @@ fn benchmark_row(name: &str, benchmark: &Benchmark) -> Vec<Cell> {
         Consistency::Consistent => "",
         _ => "*",
     };
-    let striking = benchmark.ratio.is_some_and(|r| r.estimate >= STRIKING);
+    let striking = benchmark.ratio.is_some_and(|r| r.value >= STRIKING);
     let interval = benchmark.ratio.and_then(|r| span(r.low, r.high));
     vec![
         (Style::Plain, clean(name)),
-        (Style::Plain, time(benchmark.first.estimate)),
+        (Style::Plain, time(benchmark.first.value)),
         (
             Style::Plain,
-            benchmark.steady.map_or_else(absent, |s| time(s.estimate)),
+            benchmark.steady.map_or_else(absent, |s| time(s.value)),
         ),
         (
             if striking { Style::Bold } else { Style::Plain },
-            benchmark.ratio.map_or_else(absent, |r| ratio(r.estimate)),
+            benchmark.ratio.map_or_else(absent, |r| ratio(r.value)),
         ),
         (Style::Dim, interval.unwrap_or_default()),
         (
@@ -196,7 +196,7 @@ fn show_details(screen: &mut Screen, benchmark: &Benchmark, named: bool) {
 }
 
 /// The bounds of an interval, with words if it is too wide to show anything.
-fn with_words(bounds: String, interval: &Interval) -> String {
+fn with_words(bounds: String, interval: &Estimate) -> String {
     match too_wide(interval.low, interval.high) {
         true => format!("{bounds}; {TOO_WIDE}"),
         false => bounds,
@@ -204,17 +204,17 @@ fn with_words(bounds: String, interval: &Interval) -> String {
 }
 
 fn show_numbers(screen: &mut Screen, benchmark: &Benchmark) {
-    let time = |interval: &Interval| {
+    let time = |interval: &Estimate| {
         let bounds = words::time_span(interval);
         (
-            words::time(interval.estimate),
+            words::time(interval.value),
             bounds.map(|bounds| with_words(bounds, interval)),
         )
     };
-    let times = |interval: &Interval| {
+    let times = |interval: &Estimate| {
         let bounds = span(interval.low, interval.high);
         (
-            ratio(interval.estimate),
+            ratio(interval.value),
             bounds.map(|bounds| with_words(bounds, interval)),
         )
     };

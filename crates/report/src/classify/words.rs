@@ -3,7 +3,7 @@
 use std::collections::HashMap;
 
 use preheat_model::classify::{Benchmark, ClassifyReport, Measures};
-use preheat_model::stats::{Class, Consistency, Interval};
+use preheat_model::stats::{Class, Consistency, Estimate};
 
 use crate::units::{TIE, duration, ratio};
 
@@ -28,7 +28,7 @@ pub(super) fn count(count: usize, one: &str, many: &str) -> String {
 pub(super) fn headline(report: &ClassifyReport) -> String {
     match &report.benchmarks[..] {
         [] => "Nothing could be classified".to_owned(),
-        [one] => format!("{}: {}", one.name, behaviour(one)),
+        [one] => format!("{}: {}", one.name, behavior(one)),
         all => {
             let classes: Vec<String> = (CLASSES.into_iter())
                 .map(|class| (report.count(class), class))
@@ -44,11 +44,11 @@ pub(super) fn headline(report: &ClassifyReport) -> String {
     }
 }
 
-/// The behaviour of one benchmark, as the end of a sentence.
-pub(super) fn behaviour(benchmark: &Benchmark) -> String {
+/// The behavior of one benchmark, as the end of a sentence.
+pub(super) fn behavior(benchmark: &Benchmark) -> String {
     let one = benchmark.measures.singular();
     let times = benchmark.ratio.map_or(String::new(), |interval| {
-        format!("{} a steady one", ratio(interval.estimate))
+        format!("{} a steady one", ratio(interval.value))
     });
     let after = |count: Option<usize>| {
         let count = count.unwrap_or(0);
@@ -57,7 +57,7 @@ pub(super) fn behaviour(benchmark: &Benchmark) -> String {
     match benchmark.class {
         // Flat means that the first is within the noise. With few or noisy iterations it can
         // still be far from steady.
-        Class::Flat => match benchmark.ratio.map(|ratio| ratio.estimate) {
+        Class::Flat => match benchmark.ratio.map(|ratio| ratio.value) {
             Some(middle) if !(0.9..=1.1).contains(&middle) => format!(
                 "no warm-up detected: the first {one} takes {times}, which is within the noise"
             ),
@@ -180,7 +180,7 @@ pub(super) fn minus(number: String) -> String {
 }
 
 /// The two ends of an interval of times.
-pub(super) fn time_span(interval: &Interval) -> Option<String> {
+pub(super) fn time_span(interval: &Estimate) -> Option<String> {
     let (low, high) = (interval.low?, interval.high?);
     (low.is_finite() && high.is_finite()).then(|| format!("{} to {}", time(low), time(high)))
 }
@@ -221,8 +221,8 @@ mod tests {
     fn negative_times_have_a_minus_sign() {
         assert_eq!(time(-0.284), "−284 ms");
         assert_eq!(time(0.284), "284 ms");
-        let interval = Interval {
-            estimate: -0.1,
+        let interval = Estimate {
+            value: -0.1,
             low: Some(-0.2),
             high: Some(0.3),
         };

@@ -1,6 +1,7 @@
 //! Formats the numbers of a comparison: levels, differences and intervals with their units.
 
-use preheat_model::compare::{CauseChange, Estimate, QuantityChange, Unit, Verdict};
+use preheat_model::compare::{CauseChange, QuantityChange, Unit, Verdict};
+use preheat_model::stats::Estimate;
 
 use crate::terminal::clean;
 use crate::units::{ABSENT, bytes_f64, duration, number, ratio, too_wide};

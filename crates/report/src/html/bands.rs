@@ -183,16 +183,16 @@ impl Stack<'_> {
         };
         let fits = |text: &str| written(text) + 10.0 <= width;
         let name = cause.short();
-        let centre = self.top + self.height / 2.0;
+        let center = self.top + self.height / 2.0;
         if self.height >= 36.0 && fits(name) && fits(time) {
-            text(name, centre - 4.0);
-            text(time, centre + 13.0);
+            text(name, center - 4.0);
+            text(time, center + 13.0);
         } else if fits(&format!("{name} {time}")) {
-            text(&format!("{name} {time}"), centre + 4.0);
+            text(&format!("{name} {time}"), center + 4.0);
         } else if fits(name) {
-            text(name, centre + 4.0);
+            text(name, center + 4.0);
         } else if fits(time) {
-            text(time, centre + 4.0);
+            text(time, center + 4.0);
         }
     }
 }

@@ -37,7 +37,7 @@ pub(crate) fn headline(report: &LabReport) -> Headline {
     let Some((experiment, series, what)) = choose(report) else {
         return once_only(report);
     };
-    let value = series.ratio.map_or(f64::NAN, |interval| interval.estimate);
+    let value = series.ratio.map_or(f64::NAN, |interval| interval.value);
     let text = if value >= 1.1 {
         format!("The first {what} takes {} a steady one", ratio(value))
     } else {
@@ -168,7 +168,7 @@ fn requested_framework(report: &LabReport) -> Option<&str> {
 fn ratio_of(series: &Series) -> Option<f64> {
     series
         .ratio
-        .map(|interval| interval.estimate)
+        .map(|interval| interval.value)
         .filter(|ratio| ratio.is_finite())
 }
 
@@ -221,7 +221,7 @@ mod tests {
         let mut report = fixture::report();
         for series in report.experiments.iter_mut().flat_map(|e| &mut e.series) {
             if let Some(ratio) = &mut series.ratio {
-                ratio.estimate = 1.02;
+                ratio.value = 1.02;
             }
         }
         let headline = headline(&report);

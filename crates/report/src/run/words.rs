@@ -6,7 +6,7 @@ use preheat_model::run::{
     AfterReading, AroundReport, CauseSeconds, FunctionReport, HostMemory, IterationUnit,
     IterationsBy, RegionReport, RepeatReport, RunReport, Rung, Temperature, Unfinished,
 };
-use preheat_model::stats::{Class, Consistency, Interval, MUCH_SLOWER};
+use preheat_model::stats::{Class, Consistency, Estimate, MUCH_SLOWER};
 
 use crate::units::{ABSENT, duration, duration_span, number, ratio, span, too_wide, with_interval};
 
@@ -65,20 +65,20 @@ pub(crate) fn starts(report: &RunReport) -> String {
 }
 
 /// The bounds of a duration's interval in readable units: `8.71–9.20 s`.
-pub(crate) fn time_span(interval: &Interval) -> Option<String> {
-    duration_span(interval.estimate, interval.low, interval.high)
+pub(crate) fn time_span(interval: &Estimate) -> Option<String> {
+    duration_span(interval.value, interval.low, interval.high)
 }
 
 /// The bounds of a ratio's interval: `172–260×`.
-pub(crate) fn ratio_span(interval: &Interval) -> Option<String> {
+pub(crate) fn ratio_span(interval: &Estimate) -> Option<String> {
     span(interval.low, interval.high).map(|bounds| format!("{bounds}×"))
 }
 
 /// A duration with its interval: `189 ms (180–199 ms)`.
-pub(crate) fn time(interval: &Interval) -> String {
+pub(crate) fn time(interval: &Estimate) -> String {
     let wide = too_wide(interval.low, interval.high);
     let bounds = time_span(interval);
-    with_interval(&duration(interval.estimate), bounds.as_deref(), wide)
+    with_interval(&duration(interval.value), bounds.as_deref(), wide)
 }
 
 /// A duration that may be negative, with a minus sign instead of a hyphen.
@@ -129,7 +129,7 @@ pub(crate) fn too_few(report: &RunReport) -> Option<String> {
         (_, 2..FOR_STEADY) => {
             let mut text = format!("{most} iterations; a steady state needs more");
             if let Some(best) = report.best.filter(|_| most > 2) {
-                text.push_str(&format!("; fastest {}", duration(best.estimate)));
+                text.push_str(&format!("; fastest {}", duration(best.value)));
             }
             Some(text)
         }
@@ -142,7 +142,7 @@ pub(crate) fn too_few(report: &RunReport) -> Option<String> {
 pub(crate) fn unknown_begin(report: &RunReport) -> Option<&'static str> {
     let steps = report.unit == Some(IterationUnit::OptimizerStep);
     (steps && !report.compares_first())
-        .then_some("not compared with the first: nothing shows where that begins")
+        .then_some("not compared with the first, whose beginning is unknown")
 }
 
 /// The regions after the first of a program without repetitions, in order; or the calls of
@@ -168,7 +168,7 @@ pub(crate) fn in_order(report: &RunReport) -> Option<String> {
         return None;
     }
     let mut words: Vec<String> = (others.iter().take(MAX_NAMES))
-        .map(|region| format!("{} ({})", duration(region.first.estimate), region.name))
+        .map(|region| format!("{} ({})", duration(region.first.value), region.name))
         .collect();
     if others.len() > MAX_NAMES {
         words.push(format!("{} more", others.len() - MAX_NAMES));
@@ -176,10 +176,10 @@ pub(crate) fn in_order(report: &RunReport) -> Option<String> {
     Some(format!("{}, then {}", first.name, words.join(", ")))
 }
 
-/// The behaviour of the iterations, and a remark if the program times them with another clock;
+/// The behavior of the iterations, and a remark if the program times them with another clock;
 /// empty if unknown.
 pub(crate) fn shape(report: &RunReport) -> String {
-    match behaviour(report) {
+    match behavior(report) {
         text if text.is_empty() => text,
         text => text + other_clock(report),
     }
@@ -199,7 +199,7 @@ fn reads_cpu_time(report: &RunReport) -> bool {
     timed.any(|region| region.clock.is_some_and(|clock| clock.is_cpu_time()))
 }
 
-fn behaviour(report: &RunReport) -> String {
+fn behavior(report: &RunReport) -> String {
     if let Some(why) = too_few(report) {
         return why;
     }
@@ -207,15 +207,13 @@ fn behaviour(report: &RunReport) -> String {
         return String::new();
     };
     let faster = match (report.ratio, report.first, report.steady) {
-        (Some(ratio), ..) => ratio.estimate < FASTER,
+        (Some(ratio), ..) => ratio.value < FASTER,
         (None, Some(first), Some(steady)) => first < FASTER * steady,
         _ => false,
     };
-    let slower = report
-        .ratio
-        .is_some_and(|ratio| ratio.estimate >= MUCH_SLOWER);
+    let slower = report.ratio.is_some_and(|ratio| ratio.value >= MUCH_SLOWER);
     let meaning = match class {
-        Class::Flat if slower => "later ones are as slow now and then".to_owned(),
+        Class::Flat if slower => "some later iterations are as slow as the first".to_owned(),
         Class::Flat if faster => "the first is faster than the others".to_owned(),
         Class::Flat => "the first is like the others".to_owned(),
         Class::ColdFirst => "only the first is slow".to_owned(),
@@ -271,7 +269,7 @@ pub(crate) fn first_start(region: &RegionReport) -> Option<f64> {
     /// The smallest relative difference worth a mention.
     const NOTICEABLE: f64 = 0.05;
     let seconds = (*region.firsts.first()?)?;
-    let noticeable = (seconds / region.first.estimate - 1.0).abs() > NOTICEABLE;
+    let noticeable = (seconds / region.first.value - 1.0).abs() > NOTICEABLE;
     (region.firsts.len() > 1 && noticeable).then_some(seconds)
 }
 
@@ -293,7 +291,7 @@ pub(crate) fn repeated(repeats: &RepeatReport) -> String {
         Some(times) => format!(
             "{which}: {} took {} as long",
             repeats.first,
-            ratio(times.estimate)
+            ratio(times.value)
         ),
         None => format!("{which}, first at {}", repeats.first),
     }
@@ -339,7 +337,7 @@ pub(crate) fn around_sentence(around: &AroundReport, first: Option<f64>) -> Stri
         false => format!(": {}", causes_listed(&around.causes)),
     };
     format!(
-        "{} of it lie before and after the first iteration{first}{causes}.",
+        "{} of it is outside the first iteration{first}{causes}.",
         duration(around.seconds)
     )
 }
@@ -369,7 +367,7 @@ pub(crate) fn temperature(temperature: Temperature) -> &'static str {
 /// The temperatures, slowest first.
 pub(crate) fn slowest_first(report: &RunReport) -> Vec<&Rung> {
     let mut rungs: Vec<_> = report.ladder.iter().collect();
-    rungs.sort_by(|a, b| (b.time_to_first.estimate).total_cmp(&a.time_to_first.estimate));
+    rungs.sort_by(|a, b| (b.time_to_first.value).total_cmp(&a.time_to_first.value));
     rungs
 }
 
@@ -379,9 +377,9 @@ mod tests {
     use crate::fixture::run;
     use preheat_model::run::ThreadReport;
 
-    fn interval(median: f64, low: f64, high: f64) -> Interval {
-        Interval {
-            estimate: median,
+    fn interval(median: f64, low: f64, high: f64) -> Estimate {
+        Estimate {
+            value: median,
             low: Some(low),
             high: Some(high),
         }
@@ -413,7 +411,7 @@ mod tests {
             "3.00–5.00 min"
         );
         assert_eq!(time_span(&interval(f64::NAN, 1.0, 2.0)), None);
-        let open = Interval {
+        let open = Estimate {
             low: None,
             ..interval(1.0, 1.0, 2.0)
         };
@@ -477,7 +475,10 @@ mod tests {
         report.ratio = Some(interval(0.84, 0.8, 0.9));
         assert_eq!(shape(&report), "flat: the first is faster than the others");
         report.ratio = Some(interval(31.9, 0.9, 900.0));
-        assert_eq!(shape(&report), "flat: later ones are as slow now and then");
+        assert_eq!(
+            shape(&report),
+            "flat: some later iterations are as slow as the first"
+        );
     }
 
     #[test]

@@ -1,7 +1,7 @@
 //! The twenty claims of the made-up report, with every verdict among them.
 
 use preheat_model::lab::{Basis, Claim, Evidence, ExperimentId, Verdict, names};
-use preheat_model::stats::Interval;
+use preheat_model::stats::Estimate;
 
 const TEXTS: [&str; 20] = [
     "The slow first allocation is one-time driver and context set-up, not allocation itself: with the context there, first and later allocations are of one order.",
@@ -76,8 +76,8 @@ fn evidence(verdict: Verdict) -> Vec<Evidence> {
         framework: framework.map(str::to_owned),
         verdict,
         quantity: "first ÷ steady".to_owned(),
-        value: Interval {
-            estimate: median,
+        value: Estimate {
+            value: median,
             low: Some(median * 0.93),
             high: Some(median * 1.06),
         },
@@ -99,8 +99,8 @@ fn evidence(verdict: Verdict) -> Vec<Evidence> {
             of("cuda", Some("torch"), Verdict::DoesNotHold, 1.02),
         ],
         Verdict::Inconclusive => vec![Evidence {
-            value: Interval {
-                estimate: 1.2,
+            value: Estimate {
+                value: 1.2,
                 low: None,
                 high: None,
             },

@@ -5,10 +5,11 @@ mod lab;
 mod parts;
 
 use preheat_model::compare::{
-    COMPARE_SCHEMA, CauseChange, CompareKind, CompareReport, Estimate, Floors, Headline,
-    QuantityChange, Unit, Verdict,
+    COMPARE_SCHEMA, CauseChange, CompareKind, CompareReport, Floors, Headline, QuantityChange,
+    Unit, Verdict,
 };
 use preheat_model::run::Cause;
+use preheat_model::stats::Estimate;
 
 #[allow(unused_imports, reason = "each test uses its own part")]
 pub use lab::{hostile_lab, lab};

@@ -11,10 +11,10 @@ pub mod classify;
 pub mod compare;
 mod experiments;
 mod frameworks;
+pub mod measurement;
 mod noise;
 pub mod rendering;
 pub mod run;
-pub mod tried;
 
 use preheat_model::Machine;
 use preheat_model::lab::{
@@ -186,13 +186,13 @@ pub fn broken() -> LabReport {
         if index % 11 == 0
             && let Some(ratio) = &mut series.ratio
         {
-            ratio.estimate = f64::NAN;
+            ratio.value = f64::NAN;
             ratio.low = None;
         }
     }
     for claim in &mut report.claims {
         for evidence in &mut claim.evidence {
-            evidence.value.estimate = f64::NAN;
+            evidence.value.value = f64::NAN;
             evidence.threshold = f64::NAN;
         }
     }

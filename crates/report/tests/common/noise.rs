@@ -1,7 +1,7 @@
 //! Made-up series with a first value, a steady value, and noise.
 
 use preheat_model::lab::{FirstStart, SampleKind, Series};
-use preheat_model::stats::{Class, Consistency, Interval};
+use preheat_model::stats::{Class, Consistency, Estimate};
 
 /// Repeatable numbers in 0..1 (xorshift).
 pub struct Noise(u64);
@@ -54,8 +54,8 @@ pub fn repeated(
         size: None,
         first,
         steady: Some(steady),
-        ratio: Some(Interval {
-            estimate: ratio,
+        ratio: Some(Estimate {
+            value: ratio,
             low: Some(ratio * 0.93),
             high: Some(ratio * 1.06),
         }),

@@ -11,7 +11,7 @@ use preheat_model::run::{
     IterationsBy, MemoryReport, Origin, RUN_SCHEMA, RegionReport, RunReport, RunSettings, Rung,
     StartReport, Temperature, Unfinished,
 };
-use preheat_model::stats::{Class, Consistency, Interval};
+use preheat_model::stats::{Class, Consistency, Estimate};
 
 const MIB: u64 = 1 << 20;
 
@@ -161,8 +161,8 @@ pub fn twice() -> RunReport {
         clock: Some(Clock::Time),
         count: 2,
         first: interval(0.541, 0.53, 0.552),
-        second: Some(Interval {
-            estimate: 0.0009,
+        second: Some(Estimate {
+            value: 0.0009,
             low: None,
             high: None,
         }),
@@ -218,8 +218,8 @@ pub fn bare() -> RunReport {
         iterations_by: IterationsBy::None,
         iteration: String::new(),
         unit: None,
-        time_to_first: Interval {
-            estimate: 0.0124,
+        time_to_first: Estimate {
+            value: 0.0124,
             low: None,
             high: None,
         },
@@ -310,7 +310,7 @@ pub fn broken() -> RunReport {
     }
     report.first_excess[0].seconds = f64::NAN;
     report.remedies[0].saving = f64::NAN;
-    report.ladder[0].time_to_first.estimate = f64::NAN;
+    report.ladder[0].time_to_first.value = f64::NAN;
     report.starts[1].iterations = vec![f64::NAN, f64::INFINITY];
     if let Some(device) = &mut report.memory.device {
         *device = DeviceBytes {
@@ -331,12 +331,13 @@ fn settings() -> RunSettings {
         limit: 256 * MIB,
         synchronize: false,
         ended_early: None,
+        ended_with: None,
     }
 }
 
-fn interval(median: f64, low: f64, high: f64) -> Interval {
-    Interval {
-        estimate: median,
+fn interval(median: f64, low: f64, high: f64) -> Estimate {
+    Estimate {
+        value: median,
         low: Some(low),
         high: Some(high),
     }

@@ -153,8 +153,8 @@ pub fn expect_steps() {
     }
 }
 
-/// Follow the schedule; all in detail; nothing in detail.
-const BY_RHYTHM: u8 = 0;
+/// Values of `forced`: follow the schedule, record everything, record as little as possible.
+const BY_SCHEDULE: u8 = 0;
 const ALL: u8 = 1;
 const NONE: u8 = 2;
 
@@ -165,7 +165,7 @@ pub fn force(all: bool, none: bool) {
     let forced = match (all, none) {
         (true, _) => ALL,
         (false, true) => NONE,
-        (false, false) => BY_RHYTHM,
+        (false, false) => BY_SCHEDULE,
     };
     process.detail.forced.store(forced, Ordering::Relaxed);
     process.detail.change(None, |_| {});

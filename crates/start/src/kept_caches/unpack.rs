@@ -1,7 +1,7 @@
 //! Unpacks a bundle.
 //!
 //! The header decides whether the bundle is accepted. All files are first extracted into a
-//! temporary directory inside the cache directory, and moved to their places only after the
+//! temporary directory inside the cache directory, and moved into place only after the
 //! whole bundle was verified. Nothing outside the cache directory is written.
 
 use std::collections::BTreeMap;

@@ -29,15 +29,15 @@ fn helps(remedy: Remedy) -> Temperature {
 }
 
 /// All configurations for these remedies, plain starts first.
-pub fn configurations(tried: &Remedies) -> Vec<Configuration> {
+pub fn configurations(applicable: &Remedies) -> Vec<Configuration> {
     let of = |against: Temperature| -> Remedies {
-        let remedies = tried.iter().copied();
+        let remedies = applicable.iter().copied();
         remedies
             .filter(|remedy| helps(*remedy) == against)
             .collect()
     };
     let configuration = |remedies: Remedies, against: Temperature| Configuration {
-        // Kept caches are not emptied: that is the point of the remedy.
+        // Decision caches are not emptied: that is the point of the remedy.
         temperature: match (remedies.is_empty(), against) {
             (false, Temperature::Caches) => Temperature::Process,
             _ => against,

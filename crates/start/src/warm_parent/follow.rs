@@ -31,7 +31,8 @@ pub(crate) struct Child {
     supervisor: libc::pid_t,
     /// A pidfd, which becomes readable when the process exits.
     handle: Option<OwnedFd>,
-    goes: bool,
+    /// It must not be killed on drop.
+    released: bool,
 }
 
 impl Child {
@@ -55,7 +56,7 @@ impl Child {
             process,
             supervisor,
             handle,
-            goes: false,
+            released: false,
         })
     }
 
@@ -65,8 +66,8 @@ impl Child {
     }
 
     /// Keeps it from being killed on drop: it was only inspected.
-    pub(crate) fn spare(&mut self) {
-        self.goes = true;
+    pub(crate) fn keep_alive(&mut self) {
+        self.released = true;
     }
 
     /// Waits until it exits, at most until the deadline; returns true if it has exited.
@@ -94,7 +95,7 @@ impl Child {
 
 impl Drop for Child {
     fn drop(&mut self) {
-        if let (false, Some(handle)) = (self.goes, &self.handle) {
+        if let (false, Some(handle)) = (self.released, &self.handle) {
             let (none, kill) = (std::ptr::null::<libc::siginfo_t>(), libc::SIGKILL);
             // SAFETY: the descriptor is that of the process; the rest are numbers and a
             // null pointer, which is allowed.
@@ -112,7 +113,7 @@ impl Drop for Child {
 }
 
 /// A program that is ready or running.
-pub(crate) struct Program {
+pub(crate) struct RunningProgram {
     connection: Connection,
     child: Child,
     signals: OwnedFd,
@@ -122,13 +123,13 @@ pub(crate) struct Program {
     mask: libc::sigset_t,
 }
 
-impl Program {
+impl RunningProgram {
     /// A program that is ready. From now on signals are blocked.
     pub(crate) fn ready(
         connection: Connection,
         child: Child,
         shares_group: bool,
-    ) -> io::Result<Program> {
+    ) -> io::Result<RunningProgram> {
         // SAFETY: sigfillset writes the set, and signalfd reads it; its new descriptor is
         // owned at once.
         unsafe {
@@ -142,7 +143,7 @@ impl Program {
             let signals = OwnedFd::from_raw_fd(signals);
             let mut mask: libc::sigset_t = std::mem::zeroed();
             libc::pthread_sigmask(libc::SIG_BLOCK, all.as_ptr(), &mut mask);
-            Ok(Program {
+            Ok(RunningProgram {
                 mask,
                 connection,
                 child,
@@ -155,7 +156,7 @@ impl Program {
     /// Sends `go`. On an error the program does not run, and signals are unblocked again.
     pub(crate) fn go(&mut self) -> io::Result<()> {
         let sent = self.connection.send(b"g", &[]);
-        self.child.goes = sent.is_ok();
+        self.child.released = sent.is_ok();
         if sent.is_err() {
             // SAFETY: the mask was written by the kernel.
             unsafe { libc::pthread_sigmask(libc::SIG_SETMASK, &self.mask, std::ptr::null_mut()) };
@@ -166,7 +167,7 @@ impl Program {
     /// Waits until the program exits. First closes the inherited descriptors, so that a pipe
     /// closes as soon as the program closes it.
     pub(crate) fn follow(mut self, descriptors: &[RawFd]) -> End {
-        leave(descriptors);
+        close_inherited(descriptors);
         loop {
             while let Some(line) = self.connection.next_line() {
                 let status = line
@@ -187,13 +188,13 @@ impl Program {
             wait(&[connection, self.signals.as_raw_fd()], -1);
             self.pass_signals();
             if self.connection.fill().is_err() {
-                return self.outlive();
+                return self.wait_without_supervisor();
             }
         }
     }
 
     /// Waits for the program after its supervisor was killed.
-    fn outlive(&self) -> End {
+    fn wait_without_supervisor(&self) -> End {
         while let Some(handle) = &self.child.handle {
             let ready = wait(&[handle.as_raw_fd(), self.signals.as_raw_fd()], -1);
             self.pass_signals();
@@ -287,7 +288,7 @@ fn set_default_and_unblock(signal: i32) -> libc::sigset_t {
 }
 
 /// Closes the descriptors; standard streams are redirected to /dev/null.
-fn leave(descriptors: &[RawFd]) {
+fn close_inherited(descriptors: &[RawFd]) {
     // SAFETY: the path ends with a NUL. The descriptors were inherited, and nothing in this
     // process uses them any more, except for the standard streams, which stay valid.
     unsafe {
@@ -370,9 +371,9 @@ mod tests {
         assert!(!is_stopped(this));
         assert!(Child::new(this, this as u32).is_none());
         let above = parent_of(parent).filter(|&above| above > 0);
-        // Dropping it before it goes would kill this process.
+        // Dropping it unreleased would kill this process.
         if let Some(mut child) = above.and_then(|above| Child::new(this, above as u32)) {
-            child.goes = true;
+            child.released = true;
         }
         for wrong in [-5, 0, 1, libc::pid_t::MAX] {
             assert!(Child::new(wrong, 1).is_none(), "{wrong}");

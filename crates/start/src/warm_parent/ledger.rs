@@ -90,7 +90,7 @@ impl Question {
             Question::Rights => fs::metadata(path).map(|is| write_rights(&is, to)),
             Question::Writable => fs::metadata(path).and_then(|is| {
                 write_rights(&is, to);
-                write_room(path, to)
+                write_free_space(path, to)
             }),
             Question::Link => fs::symlink_metadata(path).map(|is| write_identity(&is, to)),
             Question::Listing => fs::metadata(path).map(|is| write_exact(&is, to)),
@@ -127,8 +127,8 @@ fn write_rights(is: &fs::Metadata, to: &mut String) {
 }
 
 /// Writes whether this process may create files in a directory, and whether its file system has
-/// space and numbers left for them. Quotas do not show.
-fn write_room(path: &Path, to: &mut String) -> io::Result<()> {
+/// free blocks and inodes. Quotas are not visible.
+fn write_free_space(path: &Path, to: &mut String) -> io::Result<()> {
     let path = CString::new(path.as_os_str().as_bytes())?;
     let mut is = std::mem::MaybeUninit::<libc::statvfs>::uninit();
     // SAFETY: the path ends with a NUL, and the struct is read only if statvfs returned 0
@@ -140,8 +140,8 @@ fn write_room(path: &Path, to: &mut String) -> io::Result<()> {
         let may = libc::access(path.as_ptr(), libc::W_OK | libc::X_OK) == 0;
         (may, is.assume_init())
     };
-    let has_numbers = is.f_files == 0 || is.f_favail > 0;
-    let _ = write!(to, " {may} {}", is.f_bavail > 0 && has_numbers);
+    let has_inodes = is.f_files == 0 || is.f_favail > 0;
+    let _ = write!(to, " {may} {}", is.f_bavail > 0 && has_inodes);
     Ok(())
 }
 
@@ -222,7 +222,7 @@ pub(crate) struct Ledger {
 
 impl Ledger {
     /// Records the current answer, unless the question was asked before.
-    pub(crate) fn asked(&mut self, path: PathBuf, question: Question) {
+    pub(crate) fn record(&mut self, path: PathBuf, question: Question) {
         let answer = question.answer(&path);
         self.paths.entry((path, question)).or_insert(answer);
     }
@@ -237,17 +237,17 @@ impl Ledger {
         }
     }
 
-    pub(crate) fn asked_stream(&mut self, fd: libc::c_int) {
+    pub(crate) fn record_stream(&mut self, fd: libc::c_int) {
         if !self.streams.contains(&fd) {
             self.streams.push(fd);
         }
     }
 
-    pub(crate) fn asked_host(&mut self) {
+    pub(crate) fn record_host(&mut self) {
         self.host.get_or_insert_with(host);
     }
 
-    pub(crate) fn asked_variable(&mut self, name: &[u8], value: Option<&[u8]>) {
+    pub(crate) fn record_variable(&mut self, name: &[u8], value: Option<&[u8]>) {
         let value = || value.map(<[u8]>::to_vec);
         self.variables.entry(name.to_vec()).or_insert_with(value);
     }
@@ -258,15 +258,15 @@ impl Ledger {
             .retain(|(path, question), _| keep(path, *question));
     }
 
-    /// Returns true if the path is not a symlink, so that the `Link` answer suffices.
-    fn is_no_link(&self, path: &Path, answer: &str) -> bool {
+    /// Returns true if the path is not a symlink, so that its `Link` answer suffices.
+    fn is_answered_by_link(&self, path: &Path, answer: &str) -> bool {
         let other = self.paths.get(&(path.to_owned(), Question::Link));
         other.is_some_and(|other| other[1..] == answer[1..])
     }
 
-    /// Returns true for an absent path in a listed directory: creating it would change the
-    /// answer for the directory.
-    fn is_not_listed(&self, path: &Path, answer: &str) -> bool {
+    /// Returns true for an absent path whose directory is in the ledger as a listing: creating
+    /// the path would change the listing.
+    fn is_covered_by_listing(&self, path: &Path, answer: &str) -> bool {
         let directory = path.parent().unwrap_or(path).to_owned();
         let listed = self.paths.get(&(directory, Question::Listing));
         answer.ends_with(ABSENT) && listed.is_some_and(|listed| !listed.ends_with(ABSENT))
@@ -282,11 +282,11 @@ impl Ledger {
             }
         };
         for ((path, question), answer) in &self.paths {
-            let is_known = match question {
-                Question::File => self.is_no_link(path, answer),
+            let is_redundant = match question {
+                Question::File => self.is_answered_by_link(path, answer),
                 _ => false,
             };
-            if is_known || self.is_not_listed(path, answer) {
+            if is_redundant || self.is_covered_by_listing(path, answer) {
                 continue;
             }
             put([b"input", path.as_os_str().as_bytes(), answer.as_bytes()]);
@@ -310,14 +310,14 @@ impl Ledger {
 pub(crate) struct Inputs {
     /// The paths and their answers, one after the other: there are thousands.
     text: Vec<u8>,
-    paths: Vec<Known>,
+    paths: Vec<InputSpan>,
     streams: Vec<libc::c_int>,
     host: Option<String>,
 }
 
 /// A path and its answer, by where they begin and end in the text.
 #[derive(Clone, Copy, Debug)]
-struct Known {
+struct InputSpan {
     path: usize,
     answer: usize,
     end: usize,
@@ -334,7 +334,7 @@ impl Inputs {
                 self.text.extend_from_slice(record[1]);
                 self.text.extend_from_slice(record[2]);
                 let end = self.text.len();
-                self.paths.push(Known { path, answer, end });
+                self.paths.push(InputSpan { path, answer, end });
             }
             b"stream" => self.streams.extend(text(1).parse::<libc::c_int>()),
             b"host" => self.host = Some(text(1)),
@@ -380,7 +380,7 @@ impl Inputs {
         Ok(())
     }
 
-    fn verify_part(&self, part: &[Known]) -> Result<(), Changed> {
+    fn verify_part(&self, part: &[InputSpan]) -> Result<(), Changed> {
         let mut now = String::new();
         for known in part {
             let path = Path::new(OsStr::from_bytes(&self.text[known.path..known.answer]));
@@ -439,18 +439,18 @@ mod tests {
         let (file, absent) = (at.join("file"), at.join("absent"));
         fs::write(&file, "1").expect("it is written");
         let mut ledger = Ledger::default();
-        ledger.asked(at.clone(), Question::File);
-        ledger.asked(file.clone(), Question::File);
-        ledger.asked(absent.clone(), Question::File);
-        ledger.asked("/sys/devices".into(), Question::Names);
-        ledger.asked("/proc/version".into(), Question::Content);
+        ledger.record(at.clone(), Question::File);
+        ledger.record(file.clone(), Question::File);
+        ledger.record(absent.clone(), Question::File);
+        ledger.record("/sys/devices".into(), Question::Names);
+        ledger.record("/proc/version".into(), Question::Content);
         let before = inputs(&ledger);
         assert_eq!(before.verify(), Ok(()));
         // The directory was only opened, not listed.
         fs::write(at.join("another"), "").expect("it is written");
         assert_eq!(before.verify(), Ok(()));
         let mut listed = Ledger::default();
-        listed.asked(at.clone(), Question::Listing);
+        listed.record(at.clone(), Question::Listing);
         let listed = inputs(&listed);
         fs::write(at.join("third"), "").expect("it is written");
         assert_eq!(listed.verify(), Err(Changed::Path(at.clone(), false)));
@@ -459,8 +459,8 @@ mod tests {
         fs::remove_file(&absent).expect("it goes");
         // A file that appears in a listed directory is detected through the directory.
         let mut both = Ledger::default();
-        both.asked(at.join("fourth"), Question::File);
-        both.asked(at.clone(), Question::Listing);
+        both.record(at.join("fourth"), Question::File);
+        both.record(at.clone(), Question::Listing);
         let both = inputs(&both);
         assert_eq!(both.paths.len(), 1);
         fs::write(at.join("fourth"), "").expect("it is written");
@@ -481,7 +481,7 @@ mod tests {
         fs::create_dir_all(&at).expect("a directory for the test");
         fs::set_permissions(&at, fs::Permissions::from_mode(0o700)).expect("it can be");
         let mut ledger = Ledger::default();
-        ledger.asked(at.clone(), Question::Writable);
+        ledger.record(at.clone(), Question::Writable);
         let before = inputs(&ledger);
         fs::write(at.join("another"), "").expect("it is written");
         assert_eq!(before.verify(), Ok(()));

@@ -76,7 +76,7 @@ pub fn list() -> io::Result<Vec<Running>> {
             left_out: parent.not_ahead(),
             standbys: standbys(&parent),
             program: parent.program,
-            place: parent.place,
+            place: parent.working_directory,
         })
         .collect())
 }
@@ -189,7 +189,7 @@ pub(crate) fn leave(parent: &Parent) -> Vec<Child> {
     // The kernel shows them as its grandchildren only while it runs.
     let standbys = of_parent(parent);
     let mut children: Vec<_> = standbys.iter().map(|it| it.child(parent)).collect();
-    children.iter_mut().flatten().for_each(Child::spare);
+    children.iter_mut().flatten().for_each(Child::keep_alive);
     let asked = Connection::open(&parent.socket, Instant::now());
     if asked.is_ok_and(|connection| connection.is_with(parent.process)) {
         // SAFETY: kill takes numbers. The kernel reported that this process listens on the

@@ -46,7 +46,7 @@ const LOCK_CHECK: Duration = Duration::from_millis(5);
 pub(crate) struct ParentRequest<'a> {
     pub invocation: &'a Invocation,
     pub identity: &'a Identity,
-    pub places: &'a Directories,
+    pub directories: &'a Directories,
     pub environment: &'a Environment,
     /// Standard streams that are terminals.
     pub terminals: Vec<libc::c_int>,
@@ -64,7 +64,7 @@ pub(crate) struct ParentRequest<'a> {
 
 /// Our `sitecustomize`, which Python loads before a program.
 pub(crate) struct Injected<'a> {
-    pub places: &'a Directories,
+    pub directories: &'a Directories,
     /// The directory for kept bytecode, if any.
     pub bytecode: Option<&'a Path>,
 }
@@ -73,7 +73,7 @@ impl Injected<'_> {
     /// The variables that make Python load our `sitecustomize` first, with an instruction.
     pub(crate) fn variables(&self, what: &str, rest: &OsStr) -> Vec<(&'static str, OsString)> {
         let theirs = std::env::var_os("PYTHONPATH");
-        let mut path = self.places.python.clone().into_os_string();
+        let mut path = self.directories.python.clone().into_os_string();
         let mut instruction = OsString::from(what);
         instruction.push(if theirs.is_some() { ":set:" } else { ":unset:" });
         instruction.push(rest);
@@ -101,20 +101,20 @@ impl Injected<'_> {
 impl ParentRequest<'_> {
     /// The file into which the program records its imports.
     pub(crate) fn learned(&self) -> PathBuf {
-        Learned::file(&self.places.kept, &name(&self.identity.program))
+        Learned::file(&self.directories.kept, &name(&self.identity.program))
     }
 
     /// The file with the reason why no parent can be created; empty while one is being
     /// created.
     pub(crate) fn refusal(&self) -> PathBuf {
         let name = name(&self.identity.whole);
-        self.places.run.join(name + ".plain")
+        self.directories.run.join(name + ".plain")
     }
 
     /// Our `sitecustomize`, for this start.
     pub(crate) fn injected(&self) -> Injected<'_> {
         Injected {
-            places: self.places,
+            directories: self.directories,
             bytecode: self.bytecode,
         }
     }
@@ -171,7 +171,7 @@ impl ParentRequest<'_> {
             Ok(ahead) => ahead,
             Err(why) => return fs::write(self.refusal(), why.stored()),
         };
-        make_room(&self.places.run, &replaced);
+        make_room(&self.directories.run, &replaced);
         // If a parent could not run the program's first lines, create one without them.
         let is_file = matches!(&self.invocation.main, Main::Script(path) if path.is_file());
         let attempts: &[bool] = if is_file { &[true, false] } else { &[false] };
@@ -233,9 +233,9 @@ impl ParentRequest<'_> {
             channel: TRACER,
             terminals: self.terminals.clone(),
             own: vec![
-                self.places.python.clone(),
-                self.places.run.clone(),
-                self.places.kept.clone(),
+                self.directories.python.clone(),
+                self.directories.run.clone(),
+                self.directories.kept.clone(),
             ],
             roots: &ahead.roots,
             sets: &ahead.sets,
@@ -269,7 +269,7 @@ impl ParentRequest<'_> {
             .create(true)
             .truncate(false)
             .mode(0o600)
-            .open(self.places.run.join(whole + ".lock"))?;
+            .open(self.directories.run.join(whole + ".lock"))?;
         let how = libc::LOCK_EX | if waits { 0 } else { libc::LOCK_NB };
         // SAFETY: flock takes numbers; the file is open.
         let locked = unsafe { libc::flock(lock.as_raw_fd(), how) } == 0;
@@ -327,7 +327,7 @@ impl ParentRequest<'_> {
                 // A parent compiles its modules once; kept bytecode would be another input.
                 .envs(
                     Injected {
-                        places: self.places,
+                        directories: self.directories,
                         bytecode: None,
                     }
                     .variables("template", OsStr::new(&PLAN.to_string())),
@@ -368,7 +368,7 @@ impl ParentRequest<'_> {
         let here = std::env::current_dir().unwrap_or_default();
         let terminal = if self.identity.terminal { "yes" } else { "no" };
         for (kind, value) in [
-            ("directory", self.places.run.as_os_str().as_bytes()),
+            ("directory", self.directories.run.as_os_str().as_bytes()),
             ("name", name(&self.identity.whole).as_bytes()),
             ("identity", &self.identity.whole),
             ("program", program.join(" ").as_bytes()),

@@ -26,7 +26,7 @@ impl ParentRequest<'_> {
     /// once it is ready.
     pub(crate) fn wanted(&self) -> io::Result<Option<Vec<PathBuf>>> {
         let (mut others, mut replaced) = (Vec::new(), Vec::new());
-        for parent in parents(&self.places.run, &name(&self.identity.whole)) {
+        for parent in parents(&self.directories.run, &name(&self.identity.whole)) {
             let suits = parent.suits(self.environment, self.arguments(), &self.terminals);
             if parent.identity != self.identity.whole {
                 continue;
@@ -36,7 +36,7 @@ impl ParentRequest<'_> {
                 others.push((parent, why));
             } else if parent.is_right_for(self.invocation).is_err() {
                 leave(&parent);
-            } else if parent.knows_less() {
+            } else if parent.is_outdated() {
                 replaced.extend([parent.path, parent.socket]);
             } else {
                 return Ok(None);

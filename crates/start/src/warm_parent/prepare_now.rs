@@ -14,34 +14,41 @@ use crate::reason::Reason;
 /// Creates a parent that matches this start, and waits until it is ready; an error is the
 /// reason why there is none. Calls `log` with progress messages.
 pub(crate) fn prepare_now(
-    wish: &ParentRequest<'_>,
+    parent_request: &ParentRequest<'_>,
     limit: Duration,
     log: &dyn Fn(&str),
 ) -> Result<Parent, Reason> {
-    if !wish.learned().exists() {
+    if !parent_request.learned().exists() {
         return Err(Reason::Unlearned);
     }
     // An explicit request tries again.
-    let _ = fs::remove_file(wish.refusal());
+    let _ = fs::remove_file(parent_request.refusal());
     let failed = |why: io::Error| Reason::CannotCreate(why.into());
     let mut lines = Lines {
-        from: wish.make_watched().map_err(failed)?,
+        from: parent_request.make_watched().map_err(failed)?,
         until: Instant::now() + limit,
         rest: Vec::new(),
     };
     while let Some(line) = lines.next().map_err(failed)? {
         log(&line);
     }
-    let there = parents(&wish.places.run, &name(&wish.identity.whole));
+    let there = parents(
+        &parent_request.directories.run,
+        &name(&parent_request.identity.whole),
+    );
     let mut why_not = None;
     for parent in there {
-        if parent.identity != wish.identity.whole {
+        if parent.identity != parent_request.identity.whole {
             continue;
         }
         let suits = parent
-            .suits(wish.environment, wish.arguments(), &wish.terminals)
+            .suits(
+                parent_request.environment,
+                parent_request.arguments(),
+                &parent_request.terminals,
+            )
             .and_then(|()| is_shared_with(parent.process))
-            .and_then(|()| parent.is_right_for(wish.invocation));
+            .and_then(|()| parent.is_right_for(parent_request.invocation));
         match suits {
             Ok(()) => return Ok(parent),
             Err(why) => why_not = Some(why),
@@ -50,7 +57,7 @@ pub(crate) fn prepare_now(
     if lines.until <= Instant::now() {
         return Err(Reason::NotReady(limit.as_secs_f64()));
     }
-    let refusal = fs::read(wish.refusal()).unwrap_or_default();
+    let refusal = fs::read(parent_request.refusal()).unwrap_or_default();
     let stored = Reason::from_stored(&refusal);
     Err(stored.or(why_not).unwrap_or(Reason::FailedToStart))
 }

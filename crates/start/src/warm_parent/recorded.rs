@@ -24,15 +24,15 @@ const PROCESS: [&str; 4] = ["__main__", "__mp_main__", "sitecustomize", "usercus
 
 /// Stores the modules that the program imports, which were read from some of these files.
 pub(crate) fn learn_from(
-    wish: &ParentRequest<'_>,
+    parent_request: &ParentRequest<'_>,
     names: &[String],
     files: &[PathBuf],
 ) -> Result<(), Reason> {
     if names.is_empty() {
         return Err(Reason::NoImports);
     }
-    let bytes = records(names, files, &wish.invocation.main);
-    let written = files::replace(&wish.learned(), &bytes, files::Readers::User);
+    let bytes = records(names, files, &parent_request.invocation.main);
+    let written = files::replace(&parent_request.learned(), &bytes, files::Readers::User);
     written.map_err(|why| Reason::ImportsUnstored(why.into()))
 }
 

@@ -28,7 +28,7 @@ pub(crate) struct Parent {
     /// The program, human-readable.
     pub program: String,
     /// The working directory.
-    pub place: PathBuf,
+    pub working_directory: PathBuf,
     /// The time of the request to create it, in seconds since 1970.
     pub began: u64,
     /// Modules that are not imported ahead, with the reasons.
@@ -109,7 +109,7 @@ impl Parent {
                 b"process" => parent.process = text(name).parse().ok()?,
                 b"identity" => parent.identity = name.to_vec(),
                 b"program" => parent.program = text(name),
-                b"place" => parent.place = path(name),
+                b"place" => parent.working_directory = path(name),
                 b"began" => parent.began = text(name).parse().ok()?,
                 b"left-out" => parent.left_out.push((text(name), text(value))),
                 b"all-variables" => parent.asked.everything = true,
@@ -168,7 +168,7 @@ impl Parent {
 
     /// A human-readable addition to "started warm": the lines that ran ahead, or the modules
     /// that the program's code keeps from being imported ahead.
-    pub(crate) fn influenced(&self) -> String {
+    pub(crate) fn explain_limits(&self) -> String {
         if let Some((place, why)) = &self.prefix {
             return format!("; its first lines run ahead, up to {place}, which {why}");
         }
@@ -189,7 +189,7 @@ impl Parent {
     }
 
     /// Returns true if more was learned about the program since the parent was created.
-    pub(crate) fn knows_less(&self) -> bool {
+    pub(crate) fn is_outdated(&self) -> bool {
         let learned = self.learned.as_ref();
         learned.is_some_and(|(path, then)| stamp(path) != *then)
     }
@@ -203,7 +203,7 @@ impl Parent {
     }
 
     /// Checks that everything it has loaded would be loaded unchanged now.
-    pub(crate) fn is_fresh(&self) -> Result<(), Reason> {
+    pub(crate) fn check_inputs(&self) -> Result<(), Reason> {
         self.inputs.verify()?;
         for (path, then) in &self.metadata {
             if metadata(path) != *then {
@@ -215,7 +215,7 @@ impl Parent {
 
     /// Checks that no changed source file of the program mentions a variable that the imports
     /// have read: the program may now set it before it imports.
-    pub(crate) fn is_unset_by_program(&self) -> Result<(), Reason> {
+    pub(crate) fn check_variables_unset(&self) -> Result<(), Reason> {
         let changed = self.own.iter().filter(|(path, then)| stamp(path) != *then);
         let found = changed
             .flat_map(|(path, _)| learned::words_of(path))
@@ -233,7 +233,7 @@ impl Parent {
 
     /// Checks that the changed source files of the program have the same code before their
     /// imports.
-    pub(crate) fn is_uninfluenced(&self) -> Result<(), Reason> {
+    pub(crate) fn check_code_before_imports(&self) -> Result<(), Reason> {
         let changed = self.own.iter().filter(|(path, then)| stamp(path) != *then);
         for (path, _) in changed {
             let known = self.skeletons.iter().find(|(known, _)| known == path);
@@ -245,15 +245,15 @@ impl Parent {
     }
 
     /// Checks that no file in `first`, or in another directory that is searched before the
-    /// installed packages, hides a module that was imported ahead.
-    pub(crate) fn is_hidden(&self, first: &Path) -> Result<(), Reason> {
+    /// installed packages, shadows a module that was imported ahead.
+    pub(crate) fn check_not_shadowed(&self, first: &Path) -> Result<(), Reason> {
         let listed = self.directories.iter().map(PathBuf::as_path);
         let is_own = |path: &&Path| !is_installed(path) && !is_within_packages(path);
         let mut before = listed.filter(is_own).chain([first]);
-        before.try_for_each(|path| self.is_hidden_by(path))
+        before.try_for_each(|path| self.check_not_shadowed_by(path))
     }
 
-    fn is_hidden_by(&self, directory: &Path) -> Result<(), Reason> {
+    fn check_not_shadowed_by(&self, directory: &Path) -> Result<(), Reason> {
         for entry in fs::read_dir(directory).into_iter().flatten().flatten() {
             let file = entry.file_name();
             let stem = file
@@ -410,7 +410,7 @@ mod tests {
             ["name", "yaml", ""],
             ["name", "space", ""],
         ]);
-        assert_eq!(parent.is_fresh(), Ok(()));
+        assert_eq!(parent.check_inputs(), Ok(()));
         // A directory without `__init__`, and files that are not modules.
         fs::create_dir(at.join("yaml")).expect("a directory for the test");
         fs::create_dir(at.join("yaml.py")).expect("a directory for the test");
@@ -422,7 +422,7 @@ mod tests {
             "yaml/__init__.txt",
         ] {
             write(name);
-            assert_eq!(parent.is_hidden(&at), Ok(()), "{name}");
+            assert_eq!(parent.check_not_shadowed(&at), Ok(()), "{name}");
         }
         for name in [
             "space.py",
@@ -433,13 +433,13 @@ mod tests {
             "yaml/__init__.py",
         ] {
             write(name);
-            let why = parent.is_hidden(&at).expect_err(name);
+            let why = parent.check_not_shadowed(&at).expect_err(name);
             assert!(!why.is_over(), "{why}");
             fs::remove_file(at.join(name)).expect("it goes");
             assert!(why.is_over(), "{why}");
         }
         fs::write(&file, "22").expect("it is written");
-        let stale = parent.is_fresh().expect_err("it is stale");
+        let stale = parent.check_inputs().expect_err("it is stale");
         assert!(stale.to_string().contains("m.py"), "{stale}");
         fs::remove_dir_all(&at).expect("it goes");
     }

@@ -4,7 +4,7 @@
 //! the ledger. It also stops imports before they act: it kills the process (a trial, which is
 //! forked from the parent, or the parent itself) as the system call begins, so that the call has
 //! no effect.
-//! When the parent is ready, the tracer detaches and leaves no trace.
+//! When the parent is ready, the tracer detaches and removes its breakpoint.
 //!
 //! The parent sends messages to the tracer: whether imports or preheat's code run next, that
 //! a child is a trial, a question about the verdict on a trial, and that it is done.
@@ -52,9 +52,9 @@ pub(crate) struct Tracer<'a> {
     threads: HashMap<pid_t, Thread>,
     ledger: Ledger,
     /// Directories outside the installed packages that were listed, but not by an import.
-    strict: HashSet<PathBuf>,
+    listed_by_code: HashSet<PathBuf>,
     /// The names of all temporary files and directories.
-    names: HashSet<PathBuf>,
+    temporary_paths: HashSet<PathBuf>,
     /// The reason why the last trial was stopped.
     verdict: Option<String>,
     trap: Option<Trap>,
@@ -89,10 +89,10 @@ struct Process {
 struct Thread {
     process: pid_t,
     /// The action after its system call has returned.
-    on_return: OnReturn,
+    pending: AfterCall,
 }
 
-enum OnReturn {
+enum AfterCall {
     Nothing,
     Message,
     Questions(Vec<(PathBuf, Question)>),
@@ -139,8 +139,8 @@ impl<'a> Tracer<'a> {
             processes: HashMap::from([(parent, before)]),
             threads: HashMap::new(),
             ledger: Ledger::default(),
-            strict: HashSet::new(),
-            names: HashSet::new(),
+            listed_by_code: HashSet::new(),
+            temporary_paths: HashSet::new(),
             verdict: None,
             trap: None,
             has_begun: false,
@@ -174,7 +174,7 @@ impl<'a> Tracer<'a> {
             let pass_on = match status >> 16 {
                 0 if signal == libc::SIGTRAP | 0x80 => {
                     self.register(thread);
-                    if self.on_call(thread) {
+                    if self.on_syscall_stop(thread) {
                         self.detach(thread);
                         return Outcome::Detached;
                     }
@@ -224,52 +224,52 @@ impl<'a> Tracer<'a> {
             inherited.started_by = (!inherited.is_ours).then_some(above);
             self.processes.insert(process, inherited);
         }
-        let on_return = OnReturn::Nothing;
-        self.threads.insert(thread, Thread { process, on_return });
+        let pending = AfterCall::Nothing;
+        self.threads.insert(thread, Thread { process, pending });
     }
 
     /// Handles the beginning or end of a system call; returns true if the parent is ready.
-    fn on_call(&mut self, thread: pid_t) -> bool {
+    fn on_syscall_stop(&mut self, thread: pid_t) -> bool {
         let Some(call) = call_stop(thread) else {
             return false;
         };
-        let Some(Thread { process, on_return }) = self.threads.get_mut(&thread) else {
+        let Some(Thread { process, pending }) = self.threads.get_mut(&thread) else {
             return false;
         };
         let process = *process;
         match call {
-            Stop::Begins(number, arguments) => {
-                let on_return = self.on_entry(&Call {
+            Stop::Entry(number, arguments) => {
+                let pending = self.on_syscall_entry(&Call {
                     process,
                     number,
                     arguments,
                 });
                 if let Some(thread) = self.threads.get_mut(&thread) {
-                    thread.on_return = on_return;
+                    thread.pending = pending;
                 }
                 false
             }
-            Stop::Returned(result) => {
-                let on_return = std::mem::replace(on_return, OnReturn::Nothing);
-                self.on_return(process, on_return, result)
+            Stop::Exit(result) => {
+                let action = std::mem::replace(pending, AfterCall::Nothing);
+                self.on_syscall_exit(process, action, result)
             }
         }
     }
 
-    fn on_entry(&mut self, call: &Call) -> OnReturn {
+    fn on_syscall_entry(&mut self, call: &Call) -> AfterCall {
         let is_message =
             call.number == libc::SYS_write && call.arguments[0] == self.rules.channel as u64;
         if is_message {
-            return OnReturn::Message;
+            return AfterCall::Message;
         }
         let Some(process) = self.processes.get_mut(&call.process) else {
-            return OnReturn::Nothing;
+            return AfterCall::Nothing;
         };
         if process.is_ours {
-            return OnReturn::Nothing;
+            return AfterCall::Nothing;
         }
         let meaning = match process.is_program {
-            true => call.meaning_to_program(),
+            true => call.meaning_in_program(),
             false => call.meaning(),
         };
         if let Some(above) = process.started_by {
@@ -277,17 +277,17 @@ impl<'a> Tracer<'a> {
             match call.executes() {
                 Some(words) if rules::is_harmless_program(&words) => {
                     self.note_program(is_trial, &words[0]);
-                    return OnReturn::Nothing;
+                    return AfterCall::Nothing;
                 }
                 // Before it executes the program, it lists descriptors to close them.
                 None if matches!(meaning, Meaning::Nothing | Meaning::Asks(_)) => {
-                    return OnReturn::Nothing;
+                    return AfterCall::Nothing;
                 }
                 _ => {}
             }
             self.kill(call.process, String::new());
             self.kill(above, "starts a process when it is imported".into());
-            return OnReturn::Nothing;
+            return AfterCall::Nothing;
         }
         let acts = match meaning {
             // Python inspects its streams when it starts.
@@ -295,34 +295,34 @@ impl<'a> Tracer<'a> {
                 "reads a standard stream when it is imported".into()
             }
             // The new process is judged when it executes a program.
-            Meaning::Nothing | Meaning::Starts => return OnReturn::Nothing,
-            Meaning::AsksHost => return OnReturn::Host,
-            // Python checks its streams when it starts, and each child creates them again.
-            Meaning::AsksTerminal(_) if !self.has_begun => return OnReturn::Nothing,
+            Meaning::Nothing | Meaning::Starts => return AfterCall::Nothing,
+            Meaning::AsksHost => return AfterCall::Host,
+            // Python checks its streams when it starts, and each child recreates its stream objects.
+            Meaning::AsksTerminal(_) if !self.has_begun => return AfterCall::Nothing,
             Meaning::AsksTerminal(fd) if !self.rules.terminals.contains(&fd) => {
-                return OnReturn::Stream(fd);
+                return AfterCall::Stream(fd);
             }
             Meaning::AsksTerminal(fd) => {
                 format!("asks about the terminal at descriptor {fd} when it is imported")
             }
             // Inputs of the interpreter cannot be left out.
-            Meaning::Asks(asked) if !process.is_trial => return OnReturn::Questions(asked),
+            Meaning::Asks(asked) if !process.is_trial => return AfterCall::Questions(asked),
             Meaning::Asks(asked) => match self.rules.varying(&asked) {
                 Some(why) => why,
-                None => return OnReturn::Questions(asked),
+                None => return AfterCall::Questions(asked),
             },
             Meaning::Writes(paths, what) => {
                 match &paths[..] {
                     _ if process.is_program => {}
                     [path] if self.rules.is_unnamed(path, call.creates()) => {
-                        return OnReturn::Changed(paths);
+                        return AfterCall::Changed(paths);
                     }
                     // A name that two processes use is not random, so the file is not temporary.
                     [path]
                         if self.rules.is_scratch(path, call.creates())
-                            && self.names.insert(path.clone()) =>
+                            && self.temporary_paths.insert(path.clone()) =>
                     {
-                        return OnReturn::Created(path.clone());
+                        return AfterCall::Created(path.clone());
                     }
                     _ => {}
                 }
@@ -332,20 +332,20 @@ impl<'a> Tracer<'a> {
                         call.discard_semaphore(&process.semaphores);
                         rules::writing(path, what)
                     }
-                    None => return OnReturn::Changed(paths),
+                    None => return AfterCall::Changed(paths),
                 }
             }
             Meaning::Acts(why) => why,
         };
         self.kill(call.process, acts);
-        OnReturn::Nothing
+        AfterCall::Nothing
     }
 
     /// Notes the inputs of a harmless program.
     fn note_program(&mut self, is_trial: bool, program: &Path) {
         if !is_trial {
             for path in [program, Path::new(rules::LIBRARY_CACHE)] {
-                self.ledger.asked(path.to_owned(), Question::File);
+                self.ledger.record(path.to_owned(), Question::File);
             }
         }
     }
@@ -357,12 +357,12 @@ impl<'a> Tracer<'a> {
         unsafe { libc::kill(process, libc::SIGKILL) };
     }
 
-    fn on_return(&mut self, process: pid_t, on_return: OnReturn, result: i64) -> bool {
+    fn on_syscall_exit(&mut self, process: pid_t, action: AfterCall, result: i64) -> bool {
         let is_trial = self.processes.get(&process).is_some_and(|it| it.is_trial);
-        match on_return {
-            OnReturn::Nothing => {}
-            OnReturn::Message => return self.on_message(process),
-            OnReturn::Questions(asked) => {
+        match action {
+            AfterCall::Nothing => {}
+            AfterCall::Message => return self.on_message(process),
+            AfterCall::Questions(asked) => {
                 for (path, question) in asked {
                     if question == Question::Listing && result > 0 {
                         continue; // The listing is not complete yet.
@@ -370,12 +370,12 @@ impl<'a> Tracer<'a> {
                     self.note_input(process, is_trial, path, question);
                 }
             }
-            OnReturn::Stream(fd) => self.ledger.asked_stream(fd),
-            OnReturn::Host => self.ledger.asked_host(),
-            OnReturn::Changed(paths) => paths
+            AfterCall::Stream(fd) => self.ledger.record_stream(fd),
+            AfterCall::Host => self.ledger.record_host(),
+            AfterCall::Changed(paths) => paths
                 .iter()
                 .for_each(|path| self.note_change(is_trial, path)),
-            OnReturn::Created(path) => {
+            AfterCall::Created(path) => {
                 self.note_change(is_trial, &path);
                 let process = self.processes.get_mut(&process).filter(|_| result >= 0);
                 process
@@ -391,7 +391,7 @@ impl<'a> Tracer<'a> {
     fn note_change(&mut self, is_trial: bool, path: &Path) {
         self.ledger.changed(path);
         if !is_trial && let Some(directory) = self.rules.temporary_directory(path) {
-            self.ledger.asked(directory.to_owned(), Question::Writable);
+            self.ledger.record(directory.to_owned(), Question::Writable);
         }
     }
 
@@ -400,16 +400,17 @@ impl<'a> Tracer<'a> {
             let searches = self.processes.get_mut(&process);
             let searches = searches.and_then(|it| it.searches.take());
             if is_trial && searches.as_ref() != Some(&path) && !self.rules.is_installed(&path) {
-                self.strict.insert(path.clone());
+                self.listed_by_code.insert(path.clone());
             }
         }
         if is_trial || self.rules.is_own(&path) {
             return;
         }
         if !path.starts_with("/proc") && !path.starts_with("/sys") {
-            self.ledger.asked(path, question);
-        } else if let Some((path, question)) = calls::of_kernel(&path, question, process) {
-            self.ledger.asked(path, question);
+            self.ledger.record(path, question);
+        } else if let Some((path, question)) = calls::kernel_file_question(&path, question, process)
+        {
+            self.ledger.record(path, question);
         }
     }
 
@@ -486,7 +487,7 @@ impl<'a> Tracer<'a> {
         let name = breakpoints::text(process, at).unwrap_or_default();
         if !known.is_trial {
             self.rules.note_variable(&name, &mut self.ledger);
-        } else if let Some(why) = self.rules.is_another(&name, !known.is_prefix) {
+        } else if let Some(why) = self.rules.varying_variable(&name, !known.is_prefix) {
             self.kill(process, why);
         }
         true
@@ -495,7 +496,7 @@ impl<'a> Tracer<'a> {
     /// Writes the ledger. Directories in which imports search for modules are omitted: the
     /// names in them are compared elsewhere.
     fn finish(&mut self, searched: &HashSet<PathBuf>) {
-        let (rules, strict, names) = (&self.rules, &self.strict, &self.names);
+        let (rules, strict, names) = (&self.rules, &self.listed_by_code, &self.temporary_paths);
         self.ledger.retain(|path, question| {
             let is_search = question == Question::Listing
                 && searched.contains(path)
@@ -578,8 +579,8 @@ fn discard(path: &Path) {
 
 /// The reason for a stop at a system call.
 enum Stop {
-    Begins(libc::c_long, [u64; 6]),
-    Returned(i64),
+    Entry(libc::c_long, [u64; 6]),
+    Exit(i64),
 }
 
 fn call_stop(thread: pid_t) -> Option<Stop> {
@@ -597,11 +598,11 @@ fn call_stop(thread: pid_t) -> Option<Stop> {
         let info = info.assume_init();
         match info.op {
             _ if got <= 0 => None,
-            libc::PTRACE_SYSCALL_INFO_ENTRY => Some(Stop::Begins(
+            libc::PTRACE_SYSCALL_INFO_ENTRY => Some(Stop::Entry(
                 info.u.entry.nr as libc::c_long,
                 info.u.entry.args,
             )),
-            libc::PTRACE_SYSCALL_INFO_EXIT => Some(Stop::Returned(info.u.exit.sval)),
+            libc::PTRACE_SYSCALL_INFO_EXIT => Some(Stop::Exit(info.u.exit.sval)),
             _ => None,
         }
     }

@@ -122,7 +122,7 @@ fn read(path: &Path, parent: &Parent) -> Option<Waiting> {
         found.remove();
         return None;
     };
-    child.spare();
+    child.keep_alive();
     Some(found)
 }
 

@@ -1,6 +1,6 @@
 //! JSON of several tools, distinguished by the document's content.
 //!
-//! A list contains numbers, lists of numbers, or JMH objects. An object is recognised by
+//! A list contains numbers, lists of numbers, or JMH objects. An object is recognized by
 //! the key of its times, which differs between tools.
 
 mod hyperfine;

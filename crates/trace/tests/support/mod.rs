@@ -60,6 +60,7 @@ pub fn manifest(starts: Vec<StartInfo>) -> Manifest {
             limit: 256 << 20,
             synchronize: false,
             ended_early: None,
+            ended_with: None,
         },
         environment: Vec::new(),
         starts,

@@ -33,10 +33,10 @@ pub(super) fn setup_not_allocation(data: &Data<'_>, subject: &Subject) -> Option
         also: vec![],
         sentence: format!(
             "set-up takes {} of the {} of the first allocation; the remaining {} are {} a later one",
-            percent(share.estimate),
+            percent(share.value),
             first(&nothing),
             first(&ready),
-            ratio(later.estimate)
+            ratio(later.value)
         ),
     })
 }

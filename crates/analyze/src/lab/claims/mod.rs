@@ -10,7 +10,7 @@ mod models;
 
 use super::data::Data;
 use super::{Basis, Claim, Evidence, Measured, Settings, Subject, Verdict, starts_that_decide};
-use crate::stats::{self, Interval};
+use crate::stats::{self, Estimate};
 
 /// A claim as commonly stated.
 pub struct ClaimText {
@@ -55,11 +55,11 @@ claims! {
 struct Finding {
     verdict: Verdict,
     quantity: &'static str,
-    value: Interval,
+    value: Estimate,
     threshold: f64,
     sentence: String,
     /// Further values with their thresholds that the verdict depends on.
-    also: Vec<(Interval, f64)>,
+    also: Vec<(Estimate, f64)>,
 }
 
 impl Finding {
@@ -85,7 +85,7 @@ impl Finding {
 const MAX_SUGGESTED: usize = 19;
 
 /// The verdict on a claim that the value is above the threshold.
-fn above(value: Interval, threshold: f64) -> Verdict {
+fn above(value: Estimate, threshold: f64) -> Verdict {
     if value.is_above(threshold) {
         Verdict::Holds
     } else if value.is_below(threshold) {
@@ -96,7 +96,7 @@ fn above(value: Interval, threshold: f64) -> Verdict {
 }
 
 /// The verdict on a claim that the value is below the threshold.
-fn below(value: Interval, threshold: f64) -> Verdict {
+fn below(value: Estimate, threshold: f64) -> Verdict {
     match above(value, threshold) {
         Verdict::Holds => Verdict::DoesNotHold,
         Verdict::DoesNotHold => Verdict::Holds,
@@ -235,9 +235,9 @@ mod tests {
     use super::super::{ExperimentId, names};
     use super::*;
 
-    fn interval(low: f64, median: f64, high: f64) -> Interval {
-        Interval {
-            estimate: median,
+    fn interval(low: f64, median: f64, high: f64) -> Estimate {
+        Estimate {
+            value: median,
             low: Some(low),
             high: Some(high),
         }
@@ -272,8 +272,8 @@ mod tests {
         assert_eq!(above(interval(1.0, 2.0, 3.0), 1.05), Verdict::Inconclusive);
         assert_eq!(above(interval(0.9, 1.0, 1.01), 1.05), Verdict::DoesNotHold);
         assert_eq!(below(interval(0.9, 1.0, 1.01), 1.05), Verdict::Holds);
-        let without = Interval {
-            estimate: 99.0,
+        let without = Estimate {
+            value: 99.0,
             low: None,
             high: None,
         };
@@ -368,8 +368,8 @@ mod tests {
             sentence: String::new(),
             also,
         };
-        let none = Interval {
-            estimate: 9.0,
+        let none = Estimate {
+            value: 9.0,
             low: None,
             high: None,
         };

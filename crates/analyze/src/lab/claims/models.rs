@@ -4,7 +4,7 @@ use super::super::data::{ByStart, Data, Key, SeriesData};
 use super::super::notable::PREALLOCATED;
 use super::super::{ExperimentId, Subject, Verdict, names};
 use super::{Finding, SAME_WITHIN, above, below, both};
-use crate::stats::{self, Interval};
+use crate::stats::{self, Estimate};
 use crate::units::{bytes, duration, ratio};
 
 /// Removing a part must leave less than this fraction.
@@ -56,7 +56,7 @@ pub(super) fn first_inference(data: &Data<'_>, subject: &Subject) -> Option<Find
         sentence: format!(
             "{}; a direct kernel launch {}",
             network.sentence,
-            ratio(launch.estimate)
+            ratio(launch.value)
         ),
         also: [network.also, vec![(launch, SAME_WITHIN)]].concat(),
         ..network
@@ -71,10 +71,10 @@ fn slower_first(
     what: &str,
 ) -> Option<Finding> {
     let ratio_of = |series: SeriesData| series.first_to_steady().map(|value| (series, value));
-    let numbers = |(series, value): &(SeriesData, Interval)| {
+    let numbers = |(series, value): &(SeriesData, Estimate)| {
         let first = duration(SeriesData::typical(&series.firsts()));
         let steady = duration(SeriesData::typical(&series.steadies()));
-        let times = ratio(value.estimate);
+        let times = ratio(value.value);
         match series.settles() {
             true => (first, format!("a steady one {steady}"), times),
             // The table has no steady iteration.
@@ -118,15 +118,15 @@ fn slower_first(
 struct Decided {
     verdict: Verdict,
     /// The first value with this verdict.
-    value: Interval,
+    value: Estimate,
     threshold: f64,
-    also: Vec<(Interval, f64)>,
+    also: Vec<(Estimate, f64)>,
 }
 
 impl Decided {
     /// Returns `None` without values.
-    fn above(mut values: Vec<(Interval, f64)>) -> Option<Decided> {
-        let verdict_of = |(value, threshold): &(Interval, f64)| above(*value, *threshold);
+    fn above(mut values: Vec<(Estimate, f64)>) -> Option<Decided> {
+        let verdict_of = |(value, threshold): &(Estimate, f64)| above(*value, *threshold);
         let verdict = values.iter().map(verdict_of).reduce(both)?;
         let index = values.iter().position(|of| verdict_of(of) == verdict)?;
         let (value, threshold) = values.remove(index);
@@ -245,8 +245,8 @@ pub(super) fn recording(data: &Data<'_>, subject: &Subject) -> Option<Finding> {
             Verdict::DoesNotHold
         },
         quantity: "recordings in a later iteration",
-        value: Interval {
-            estimate: share,
+        value: Estimate {
+            value: share,
             low: Some(share),
             high: Some(share),
         },
@@ -476,7 +476,7 @@ const LARGER: [(&str, [&str; 2]); 2] = [
 ];
 
 pub(super) fn excess_grows(data: &Data<'_>, subject: &Subject) -> Option<Finding> {
-    let mut compared: Vec<(Interval, f64)> = Vec::new();
+    let mut compared: Vec<(Estimate, f64)> = Vec::new();
     let mut words: Vec<String> = Vec::new();
     for (what, variants) in LARGER {
         let found = variants
@@ -500,7 +500,7 @@ pub(super) fn excess_grows(data: &Data<'_>, subject: &Subject) -> Option<Finding
             "{} for {what} against {} for the small MLP{from} ({})",
             of(&large),
             of(&small),
-            ratio(value.estimate)
+            ratio(value.value)
         ));
         compared.push((value, SAME_WITHIN));
     }

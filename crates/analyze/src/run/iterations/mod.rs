@@ -73,7 +73,7 @@ enum Accepted {
     /// All rules of repetitions.
     Any,
     /// Calls of different models, which are listed and not compared.
-    Different,
+    DifferentModels,
     /// Repetitions that threads or processes run at the same time, once each.
     Concurrent,
 }
@@ -90,7 +90,7 @@ impl Accepted {
                 matches!(rule, Rule::Keras(Iteration::Predict | Iteration::Evaluate))
             }
             Accepted::Any | Accepted::Concurrent => *rule != Rule::Models,
-            Accepted::Different => *rule == Rule::Models,
+            Accepted::DifferentModels => *rule == Rule::Models,
         }
     }
 }
@@ -163,9 +163,9 @@ pub(super) struct Decision {
     /// True if a number distinguishes the optimizer from others of its class.
     numbered: bool,
     /// The names of timed regions.
-    timed: Vec<String>,
+    region_names: Vec<String>,
     /// The definition and the unit of the iterations that these regions time.
-    times: Option<(String, IterationUnit)>,
+    timed_iterations: Option<(String, IterationUnit)>,
     /// Indexed by start.
     pub found: Vec<Option<Detected>>,
 }
@@ -192,7 +192,11 @@ const AUTO: [Attempt; 15] = [
     (IterationsBy::Timers, FIRST_AND_SECOND, Accepted::Any),
     (IterationsBy::Kernels, FIRST_AND_SECOND, Accepted::Any),
     (IterationsBy::Timers, 1, Accepted::Any),
-    (IterationsBy::Python, FIRST_AND_SECOND, Accepted::Different),
+    (
+        IterationsBy::Python,
+        FIRST_AND_SECOND,
+        Accepted::DifferentModels,
+    ),
     (IterationsBy::Python, 1, Accepted::Concurrent),
 ];
 
@@ -251,8 +255,8 @@ pub(super) fn decide(setting: &IterationRule, starts: &[StartData]) -> Decision 
         by: IterationsBy::None,
         rule: None,
         numbered: false,
-        timed: Vec::new(),
-        times: None,
+        region_names: Vec::new(),
+        timed_iterations: None,
         found: vec![None; starts.len()],
     }
 }
@@ -368,8 +372,8 @@ fn as_timed(decision: Decision, starts: &[StartData]) -> Decision {
     let rule = Rule::Timers(keys.clone());
     Decision {
         by: IterationsBy::Timers,
-        times: (decision.unit()).map(|unit| (decision.timed_words(), unit)),
-        timed: timers::names(starts, keys),
+        timed_iterations: (decision.unit()).map(|unit| (decision.timed_words(), unit)),
+        region_names: timers::names(starts, keys),
         found: starts.iter().map(|start| apply(&rule, start)).collect(),
         rule: Some(rule),
         numbered: false,
@@ -490,7 +494,7 @@ impl Decision {
             Rule::Optimizer(name) => python::has_siblings(starts, name),
             _ => false,
         };
-        let timed = match &rule {
+        let region_names = match &rule {
             Rule::Timers(keys) => timers::names(starts, keys),
             _ => Vec::new(),
         };
@@ -498,8 +502,8 @@ impl Decision {
             by,
             rule: Some(rule),
             numbered,
-            timed,
-            times: None,
+            region_names,
+            timed_iterations: None,
             found,
         }
     }
@@ -548,7 +552,7 @@ impl Decision {
 
     /// The unit of the iterations, or of those that regions time.
     pub(super) fn timed_unit(&self) -> Option<IterationUnit> {
-        let timed = self.times.as_ref().map(|(_, unit)| *unit);
+        let timed = self.timed_iterations.as_ref().map(|(_, unit)| *unit);
         timed.or_else(|| self.unit())
     }
 
@@ -587,9 +591,9 @@ impl Decision {
                     begins => format!("{what}; {begins}"),
                 }
             }
-            Some(Rule::Timers(_)) => match &self.times {
-                Some((times, _)) => format!("{times}, as timed at {}", listed(&self.timed)),
-                None => format!("{}, timed by the program", listed(&self.timed)),
+            Some(Rule::Timers(_)) => match &self.timed_iterations {
+                Some((times, _)) => format!("{times}, as timed at {}", listed(&self.region_names)),
+                None => format!("{}, timed by the program", listed(&self.region_names)),
             },
             Some(Rule::Lines) => {
                 let IterationRule::Lines(LineRule { begin, end }) = setting else {

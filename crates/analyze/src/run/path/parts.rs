@@ -56,7 +56,7 @@ pub(in crate::run) fn at_most(most: usize, parts: &[Part]) -> Vec<Part> {
     result
 }
 
-/// Merges neighbours that are shorter than `grain`; the result has the cause and item with
+/// Merges neighbors that are shorter than `grain`; the result has the cause and item with
 /// the most time.
 fn merge_short(parts: &[Part], grain: u64) -> Vec<Part> {
     let mut result: Vec<Part> = Vec::new();

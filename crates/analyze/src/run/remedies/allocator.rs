@@ -10,7 +10,7 @@
 use preheat_model::RemedyId;
 
 use super::super::trace::{Span, What};
-use super::super::{Cause, Later};
+use super::super::{Cause, LaterSaving};
 use super::{RemedyInput, Suggestion, length, remedy};
 use crate::units;
 
@@ -262,7 +262,7 @@ fn piece_by_piece(case: &RemedyInput, spans: &[&Span]) -> Option<Suggestion> {
         &[Cause::DeviceAllocation],
     );
     suggestion.remedy.helps = helps;
-    suggestion.remedy.later = (within.number > 0 && saving > 0.0).then(|| Later {
+    suggestion.remedy.later = (within.number > 0 && saving > 0.0).then(|| LaterSaving {
         of: "the first iteration".to_owned(),
         seconds: in_first_seconds,
         after: 0,
@@ -273,7 +273,7 @@ fn piece_by_piece(case: &RemedyInput, spans: &[&Span]) -> Option<Suggestion> {
 /// The small share that it saves. The calls may be anywhere before the end of the first
 /// iteration.
 fn of_the_start(case: &RemedyInput, saving: f64) -> String {
-    match 100.0 * saving / case.report.time_to_first.estimate {
+    match 100.0 * saving / case.report.time_to_first.value {
         percent if percent >= 0.1 => {
             format!("That saves only {percent:.1} % of the time to first.")
         }

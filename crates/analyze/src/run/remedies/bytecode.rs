@@ -76,7 +76,7 @@ fn by_ladder(case: &RemedyInput) -> Option<Suggestion> {
         "starts without this find no bytecode, as at temperature `bytecode`",
     );
     Some(Suggestion {
-        base: Some(without.time_to_first.estimate),
+        base: Some(without.time_to_first.value),
         ..suggestion
     })
 }

@@ -90,7 +90,7 @@ fn by_ladder(case: &RemedyInput) -> Option<Suggestion> {
         "starts without this find empty caches, as at temperature `caches`",
     );
     Some(Suggestion {
-        base: Some(empty.time_to_first.estimate),
+        base: Some(empty.time_to_first.value),
         ..suggestion
     })
 }

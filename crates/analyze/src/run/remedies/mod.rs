@@ -61,7 +61,7 @@ impl Suggestion {
         let mut remedy = self.remedy;
         let most = self.base.unwrap_or_else(|| {
             let causes: f64 = remedy.causes.iter().map(|cause| case.seconds(*cause)).sum();
-            causes.min(case.report.time_to_first.estimate)
+            causes.min(case.report.time_to_first.value)
         });
         remedy.saving = remedy.saving.min(most);
         remedy
@@ -132,12 +132,12 @@ impl<'a> RemedyInput<'a> {
 
     /// Returns true if a saving of the time to first justifies a remedy.
     fn is_enough(&self, saving: f64) -> bool {
-        saving >= MIN_SECONDS.max(MIN_SHARE * self.report.time_to_first.estimate)
+        saving >= MIN_SECONDS.max(MIN_SHARE * self.report.time_to_first.value)
     }
 
     /// Returns true if a cause, or part of one, is large enough for a separate remedy.
     fn is_much(&self, seconds: f64) -> bool {
-        seconds > 0.0 && seconds >= WORTH_A_CHANGE * self.report.time_to_first.estimate
+        seconds > 0.0 && seconds >= WORTH_A_CHANGE * self.report.time_to_first.value
     }
 
     /// The items of a cause.
@@ -213,7 +213,7 @@ fn rung<'a>(case: &RemedyInput<'a>, temperature: Temperature) -> Option<&'a Rung
 
 /// The extra time of a colder start.
 fn difference(colder: &Rung, warmer: &Rung) -> f64 {
-    colder.time_to_first.estimate - warmer.time_to_first.estimate
+    colder.time_to_first.value - warmer.time_to_first.value
 }
 
 /// The difference in words: `at temperature disk: 2.70 s → 1.49 s`.
@@ -221,8 +221,8 @@ fn base(colder: &Rung, warmer: &Rung) -> String {
     format!(
         "at temperature {}: {} → {}",
         colder.temperature.as_str(),
-        units::duration(colder.time_to_first.estimate),
-        units::duration(warmer.time_to_first.estimate)
+        units::duration(colder.time_to_first.value),
+        units::duration(warmer.time_to_first.value)
     )
 }
 

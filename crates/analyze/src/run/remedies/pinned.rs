@@ -12,7 +12,7 @@ use preheat_model::RemedyId;
 use std::collections::HashMap;
 
 use super::super::trace::{Span, What};
-use super::super::{Cause, Later};
+use super::super::{Cause, LaterSaving};
 use super::{RemedyInput, Suggestion, length, remedy};
 use crate::stats::median;
 use crate::units;
@@ -170,7 +170,7 @@ fn reused(case: &RemedyInput, buffers: &[Buffer], best: &Buffer) -> Suggestion {
          produced in the locked buffer",
         &[Cause::HostToDevice],
     );
-    suggestion.remedy.later = Some(Later {
+    suggestion.remedy.later = Some(LaterSaving {
         of: "each copy".to_owned(),
         seconds: best.saved(),
         after,
@@ -222,7 +222,7 @@ fn once(buffers: &[Buffer]) -> Suggestion {
         &[Cause::HostToDevice],
     );
     suggestion.remedy.helps = in_all > cost;
-    suggestion.remedy.later = after.map(|after| Later {
+    suggestion.remedy.later = after.map(|after| LaterSaving {
         of: "each copy of all of it".to_owned(),
         seconds: saved,
         after,

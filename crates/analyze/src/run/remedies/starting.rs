@@ -262,7 +262,7 @@ pub(super) fn prefetch(case: &RemedyInput) -> Option<Suggestion> {
             &causes,
         );
         return Some(Suggestion {
-            base: Some(disk.time_to_first.estimate),
+            base: Some(disk.time_to_first.value),
             ..suggestion
         });
     }

@@ -1,14 +1,14 @@
 //! A warm-up before the real work, and what it saves in the first real iteration.
 //!
 //! It does not shorten the time to first: the slow iteration still runs, only earlier. So
-//! its saving of the time to first is 0, and [`Later`] has the gain of the first real
+//! its saving of the time to first is 0, and [`LaterSaving`] has the gain of the first real
 //! iteration.
 
 use preheat_model::RemedyId;
 
-use super::super::{Cause, CauseSeconds, Later, RegionReport, RunReport, timers};
+use super::super::{Cause, CauseSeconds, LaterSaving, RegionReport, RunReport, timers};
 use super::{RemedyInput, Suggestion, remedy};
-use crate::stats::Interval;
+use crate::stats::Estimate;
 use crate::units;
 
 /// The minimum excess of the first iteration over later ones, in seconds and as a share of
@@ -29,7 +29,7 @@ struct Repeated {
     /// The second one.
     second: Option<f64>,
     /// first ÷ later, over the starts.
-    ratio: Option<Interval>,
+    ratio: Option<Estimate>,
     /// The excess of the first over `later`.
     beyond: Vec<CauseSeconds>,
     /// The part of the first, 0 to 1, in which it waited for a processor. A warm-up does not
@@ -43,7 +43,7 @@ impl Repeated {
     }
 
     fn is_slower_at_first(&self) -> bool {
-        let sure = self.ratio.map(|ratio| ratio.low.unwrap_or(ratio.estimate));
+        let sure = self.ratio.map(|ratio| ratio.low.unwrap_or(ratio.value));
         let least = MIN_SAVING.max(MIN_PART * self.later);
         let waited = self.waited * self.first;
         self.saved() - waited >= least && sure.is_none_or(|low| low > 1.0)
@@ -105,7 +105,7 @@ pub(super) fn warm_up(case: &RemedyInput) -> Option<Suggestion> {
         "the warm-up does the same work, on inputs of the same shapes",
         &causes,
     );
-    suggestion.remedy.later = Some(Later {
+    suggestion.remedy.later = Some(LaterSaving {
         of: repeated.of,
         seconds: saved,
         after: number,
@@ -129,7 +129,7 @@ fn of_iterations(report: &RunReport, waited: f64) -> Option<Repeated> {
         return None;
     }
     let first = report.first?;
-    let second = report.second.map(|second| second.estimate);
+    let second = report.second.map(|second| second.value);
     let of = "the first real iteration".to_owned();
     match (report.steady, report.warmup) {
         (Some(steady), Some(warmup)) => Some(Repeated {
@@ -169,8 +169,8 @@ fn of_region(region: &RegionReport) -> Option<Repeated> {
     Some(Repeated {
         of: format!("the first real execution of {}", region.name),
         number: 1,
-        first: region.first.estimate,
-        later: region.second?.estimate,
+        first: region.first.value,
+        later: region.second?.value,
         second: None,
         ratio: region.ratio,
         beyond: beyond.collect(),
@@ -183,9 +183,9 @@ mod tests {
     use super::*;
     use crate::run::trace::Clock;
 
-    fn exactly(median: f64) -> Interval {
-        Interval {
-            estimate: median,
+    fn exactly(median: f64) -> Estimate {
+        Estimate {
+            value: median,
             low: None,
             high: None,
         }

@@ -288,7 +288,7 @@ impl<'a> Pairing<'a> {
     }
 }
 
-/// Every other interval between neighbours: the half that took longer. A single location
+/// Every other interval between neighbors: the half that took longer. A single location
 /// that reads repeatedly ends one region and begins the next.
 fn by_order<'a>(readings: &[&'a Reading]) -> Vec<(&'a Reading, &'a Reading)> {
     let all = || readings.windows(2).map(|pair| (pair[0], pair[1]));

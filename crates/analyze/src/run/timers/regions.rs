@@ -393,7 +393,7 @@ mod tests {
     }
 
     #[test]
-    fn neighbours_that_overlap_by_a_late_recording_are_both_executions() {
+    fn neighbors_that_overlap_by_a_late_recording_are_both_executions() {
         let place = |line: u32| format!("a.py\0{line}\0<module>");
         let (a, b) = (place(1), place(3));
         let readings = [(0, 0, &*a), (100, 0, &*b), (200, 0, &*b)];

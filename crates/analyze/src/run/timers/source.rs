@@ -598,7 +598,7 @@ impl Found {
             let known = |name: &&String| self.readings_of(name).is_some();
             let earlier: Vec<String> = arguments.iter().filter(known).cloned().collect();
             match list {
-                // The differences of neighbouring elements are regions.
+                // The differences of neighboring elements are regions.
                 Some(list) if earlier.is_empty() => {
                     let first = self.readings_of(&list).cloned().unwrap_or_default();
                     let others = appended.get(&list).cloned().unwrap_or_default();
@@ -971,7 +971,7 @@ mod tests {
     }
 
     #[test]
-    fn the_same_names_used_twice_belong_to_their_neighbours() {
+    fn the_same_names_used_twice_belong_to_their_neighbors() {
         let source = "s = t()\ne = t()\nprint(e - s)\ns = t()\ne = t()\nprint(e - s)\n";
         assert_eq!(found(source).differences, [(1, 2), (4, 2), (4, 5)]);
     }
@@ -1045,7 +1045,7 @@ mod tests {
     }
 
     #[test]
-    fn readings_in_a_list_are_subtracted_from_their_neighbours() {
+    fn readings_in_a_list_are_subtracted_from_their_neighbors() {
         assert_eq!(
             found("for x in y:\n  times.append(time())\n").differences,
             [(2, 2)]

@@ -14,7 +14,7 @@ use super::around;
 use super::events::unfinished;
 use super::frames::Frame;
 use super::regions::{Key, Region, Regions};
-use crate::stats::{Interval, interval, paired_ratio};
+use crate::stats::{Estimate, interval, paired_ratio};
 
 /// The number of regions to report.
 const MAX_REPORTED: usize = 24;
@@ -93,7 +93,7 @@ pub(in crate::run) fn summarize(case: &SummaryInput) -> (Vec<RegionReport>, usiz
 }
 
 /// The time of the first region ÷ that of the other, over the counted starts with both.
-fn against(case: &SummaryInput, first: &Region, other: &Region) -> Option<Interval> {
+fn against(case: &SummaryInput, first: &Region, other: &Region) -> Option<Estimate> {
     let (firsts, others) = (firsts(case, first), firsts(case, other));
     let pair = |at: &usize| Some((vec![(*firsts.get(*at)?)?], vec![(*others.get(*at)?)?]));
     let pairs: Vec<_> = case.counted.iter().filter_map(pair).collect();
@@ -169,7 +169,7 @@ fn of_start(start: &StartData, region: &Region, cpu_time: bool) -> Option<Counte
 /// The statistics of executions, with their causes.
 fn measured(counted: &[Counted], seed: u64) -> Option<RegionReport> {
     let times = || counted.iter().map(|start| &start.times[..]);
-    let of = |value: fn(&[f64]) -> Option<f64>| -> Option<Interval> {
+    let of = |value: fn(&[f64]) -> Option<f64>| -> Option<Estimate> {
         let values: Vec<Vec<f64>> = times()
             .filter_map(|times| Some(vec![value(times)?]))
             .collect();
@@ -182,11 +182,11 @@ fn measured(counted: &[Counted], seed: u64) -> Option<RegionReport> {
         .collect();
     let first = of(|times| times.first().copied())?;
     let second = of(|times| times.get(1).copied());
-    let causes = |at: usize, whole: Interval| {
+    let causes = |at: usize, whole: Estimate| {
         let found = counted
             .iter()
             .filter_map(|start| start.causes.get(at).copied());
-        in_order(&mean_shares(found, whole.estimate))
+        in_order(&mean_shares(found, whole.value))
     };
     Some(RegionReport {
         name: String::new(),

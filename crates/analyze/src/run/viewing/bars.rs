@@ -1,4 +1,4 @@
-//! The spans of a thread as bars. Spans too short to be visible are merged with neighbours
+//! The spans of a thread as bars. Spans too short to be visible are merged with neighbors
 //! of the same cause and depth.
 
 use super::super::examine::seconds;

@@ -1,6 +1,6 @@
 //! Tests of the whole device, through its traits.
 
-mod behaviour;
+mod behavior;
 mod kernels;
 mod language;
 

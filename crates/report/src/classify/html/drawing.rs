@@ -4,7 +4,7 @@
 
 use maud::{Markup, html};
 use preheat_model::classify::{Benchmark, ClassifyReport};
-use preheat_model::stats::{Consistency, Interval};
+use preheat_model::stats::{Consistency, Estimate};
 
 use crate::classify::words;
 use crate::html::figure::{Figure, Table, folded, grid, legend};
@@ -77,7 +77,7 @@ fn figure(id: &str, name: &str, benchmark: &Benchmark, sketch: &ClassifySketch) 
         points.map(|(at, time)| ((at + 1) as f64, *time)).collect()
     };
     let lines: Vec<Vec<Point>> = sketch.starts.iter().map(line).collect();
-    let steady = benchmark.steady.map(|steady| steady.estimate);
+    let steady = benchmark.steady.map(|steady| steady.value);
     let times = || lines.iter().flatten().map(|(_, time)| *time).chain(steady);
     extent(times())?;
     let (_, longest) = benchmark.iterations();
@@ -106,7 +106,7 @@ fn figure(id: &str, name: &str, benchmark: &Benchmark, sketch: &ClassifySketch) 
     }
     let mut note = format!(
         "{} · {}",
-        words::behaviour(benchmark),
+        words::behavior(benchmark),
         words::extent(benchmark)
     );
     let of: usize = benchmark.starts.iter().map(|start| start.iterations).sum();
@@ -140,8 +140,8 @@ fn table(benchmark: &Benchmark) -> Table {
         Some(span) => format!("{number} ({span})"),
         None => number,
     };
-    let time = |i: Interval| within(words::time(i.estimate), words::time_span(&i));
-    let times = |i: Interval| within(ratio(i.estimate), span(i.low, i.high));
+    let time = |i: Estimate| within(words::time(i.value), words::time_span(&i));
+    let times = |i: Estimate| within(ratio(i.value), span(i.low, i.high));
     if benchmark.starts.len() > 1 {
         table.rows.push(vec![
             "all (95 %)".to_owned(),

@@ -44,7 +44,7 @@ const ROWS: usize = 2000;
 /// The maximum number of files and notes to list.
 const MAX_LISTED: usize = 200;
 
-/// The CSS class of a class of behaviour.
+/// The CSS class of a class of behavior.
 fn style(class: Class) -> String {
     class.as_str().replace(' ', "-")
 }
@@ -149,15 +149,13 @@ fn row(name: &str, benchmark: &Benchmark) -> Vec<String> {
         name.to_owned(),
         format!("{}{star}", benchmark.class),
         benchmark.discard.map_or_else(absent, |n| n.to_string()),
-        duration(benchmark.first.estimate),
-        benchmark
-            .steady
-            .map_or_else(absent, |s| duration(s.estimate)),
-        benchmark.ratio.map_or_else(absent, |r| ratio(r.estimate)),
+        duration(benchmark.first.value),
+        benchmark.steady.map_or_else(absent, |s| duration(s.value)),
+        benchmark.ratio.map_or_else(absent, |r| ratio(r.value)),
         interval.unwrap_or_default(),
         benchmark
             .excess
-            .map_or_else(absent, |e| words::time(e.estimate)),
+            .map_or_else(absent, |e| words::time(e.value)),
         words::extent(benchmark),
     ]
 }

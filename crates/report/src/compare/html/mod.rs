@@ -17,7 +17,7 @@ use preheat_model::run::RunView;
 
 use super::words::margin;
 use crate::compare::gate::{Decision, FLAG, gate};
-use crate::compare::words::{change, percents, sentence, signed, value, verdict};
+use crate::compare::words::{change, percents, sentence, signed, starred, value, verdict};
 use crate::html::figure::list;
 use crate::html::markup::{code, command_line, cut};
 use crate::html::moving::script;
@@ -242,7 +242,10 @@ fn tile(quantity: &QuantityChange) -> Markup {
             None => format!("{was} → {is}"),
         },
         _ => {
-            let verdict = verdict(quantity).replace(" *", ", but not after correction");
+            let verdict = match starred(quantity) {
+                Some(word) => format!("{word}, but not after correction"),
+                None => verdict(quantity),
+            };
             let parts = [format!("{was} → {is}"), change, verdict];
             let parts: Vec<String> = parts.into_iter().filter(|part| !part.is_empty()).collect();
             parts.join(", ")

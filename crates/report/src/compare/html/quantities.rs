@@ -5,7 +5,8 @@
 //! margin and logarithmic beyond it (the inverse hyperbolic sine).
 
 use maud::{Markup, html};
-use preheat_model::compare::{CompareReport, Estimate, Level, QuantityChange, Verdict};
+use preheat_model::compare::{CompareReport, Level, QuantityChange, Verdict};
+use preheat_model::stats::Estimate;
 
 use super::{ComparePage, class, sign};
 use crate::compare::order::{by_sides, only_in, reasons, series, sorted};

@@ -14,7 +14,7 @@ function moves(chart) {
   };
 
   // The next bar on the same lane, or the nearest bar on an adjacent lane.
-  const neighbour = (along, across) => {
+  const neighbor = (along, across) => {
     const lanes = chart.lanes.filter(lane => lane.bars.length);
     const bar = chart.selected;
     const at = lanes.findIndex(lane => lane.bars.includes(bar));
@@ -27,7 +27,7 @@ function moves(chart) {
     return next.bars.reduce((best, other) => away(other) < away(best) ? other : best);
   };
   const choose = (along, across) => {
-    const bar = neighbour(along, across);
+    const bar = neighbor(along, across);
     if (!bar) return;
     chart.select(bar);
     if (bar.end < chart.from || bar.begin > chart.to) {

@@ -119,7 +119,7 @@ fn draw(layout: Layout, axis: Axis, pairs: &[Pair]) -> Svg {
     for (index, pair) in pairs.iter().enumerate() {
         bands.name(index, &pair.name);
         let interval = pair.row.series.ratio;
-        let strong = interval.map_or(String::new(), |interval| ratio(interval.estimate));
+        let strong = interval.map_or(String::new(), |interval| ratio(interval.value));
         let faint = interval.and_then(|interval| span(interval.low, interval.high));
         bands.end(index, &strong, &faint.unwrap_or_default());
         let y = bands.middle(index);
@@ -206,7 +206,7 @@ fn table(subject: &Subject) -> Table {
             seconds(series.steady),
             series
                 .ratio
-                .map_or(ABSENT.to_owned(), |interval| ratio(interval.estimate)),
+                .map_or(ABSENT.to_owned(), |interval| ratio(interval.value)),
             series
                 .ratio
                 .and_then(|i| span(i.low, i.high))

@@ -94,7 +94,7 @@ fn numbers(row: &Row) -> String {
             .steady
             .map(|steady| format!("steady {}", duration(steady))),
     );
-    parts.extend(series.ratio.map(|interval| ratio(interval.estimate)));
+    parts.extend(series.ratio.map(|interval| ratio(interval.value)));
     parts.extend(series.class.map(|class| class.as_str().to_owned()));
     parts.join(", ")
 }
@@ -150,13 +150,23 @@ fn memory_figure(page: &mut Page, experiment: &Experiment, variant: &str) -> Opt
             .map(over_starts)
             .filter(|points| points.len() > 1)
     };
-    let curves: Vec<(&str, Mark, &'static str, Vec<Point>)> = [
-        (names::DEVICE_MEMORY, Mark::Circle, "device-memory"),
-        (names::ARRAY_MEMORY, Mark::Diamond, "array-memory"),
-        (names::HOST_MEMORY, Mark::Square, "host-memory"),
+    let curves: Vec<(&str, &str, Mark, &'static str, Vec<Point>)> = [
+        (
+            names::DEVICE_MEMORY,
+            "device",
+            Mark::Circle,
+            "device-memory",
+        ),
+        (
+            names::ARRAY_MEMORY,
+            "device, arrays",
+            Mark::Diamond,
+            "array-memory",
+        ),
+        (names::HOST_MEMORY, "host", Mark::Square, "host-memory"),
     ]
     .into_iter()
-    .filter_map(|(name, mark, class)| Some((name, mark, class, of(name)?)))
+    .filter_map(|(name, short, mark, class)| Some((name, short, mark, class, of(name)?)))
     .collect();
     let all = || curves.iter().flat_map(|(.., points)| points);
     let longest = all().map(|(at, _)| *at).fold(0.0, f64::max);
@@ -177,7 +187,7 @@ fn memory_figure(page: &mut Page, experiment: &Experiment, variant: &str) -> Opt
         "growth after it",
     ]);
     let mut notes = Vec::new();
-    for (name, mark, class, points) in &curves {
+    for (name, short, mark, class, points) in &curves {
         plot.bundle(class, std::slice::from_ref(points));
         let named = |(at, _): &&Point| x.ticks.iter().any(|(tick, _)| tick == at);
         let marked: Vec<Point> = points.iter().filter(named).copied().collect();
@@ -192,9 +202,11 @@ fn memory_figure(page: &mut Page, experiment: &Experiment, variant: &str) -> Opt
         );
         legend.push((Some(*mark), *class, (*name).to_owned()));
         let (before, first, end) = (points[0].1, points[1].1, points[points.len() - 1].1);
-        notes.push(
-            format!("{name} {} → {}", bytes_f64(before), bytes_f64(first)).replace(" memory", ""),
-        );
+        notes.push(format!(
+            "{short} {} → {}",
+            bytes_f64(before),
+            bytes_f64(first)
+        ));
         data.rows.push(
             std::iter::once((*name).to_owned())
                 .chain([before, first, end, first - before, end - first].map(bytes_f64))

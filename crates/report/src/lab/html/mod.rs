@@ -247,7 +247,7 @@ fn evidence(all: &[Evidence]) -> Markup {
                 subject,
                 evidence.verdict.as_str().to_owned(),
                 evidence.quantity.clone(),
-                number(evidence.value.estimate),
+                number(evidence.value.value),
                 interval,
                 number(evidence.threshold),
                 evidence.sentence.clone(),

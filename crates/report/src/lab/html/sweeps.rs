@@ -111,7 +111,7 @@ fn allocation_table(experiment: &Experiment) -> Table {
                 series.steady.map_or(ABSENT.to_owned(), duration),
                 series
                     .ratio
-                    .map_or(ABSENT.to_owned(), |interval| ratio(interval.estimate)),
+                    .map_or(ABSENT.to_owned(), |interval| ratio(interval.value)),
             ]
         })
         .collect();

@@ -48,7 +48,7 @@ fn cells(row: &Row) -> Cells {
         steady: series.steady.and_then(duration_parts),
         ratio: series
             .ratio
-            .map(|interval| interval.estimate)
+            .map(|interval| interval.value)
             .filter(|ratio| ratio.is_finite()),
         interval: series
             .ratio

@@ -125,7 +125,7 @@ fn iterations(page: &mut RunPage) -> Option<Markup> {
             .steady
             .map(|steady| format!("steady {}", duration(steady))),
     );
-    numbers.extend(report.ratio.map(|interval| ratio(interval.estimate)));
+    numbers.extend(report.ratio.map(|interval| ratio(interval.value)));
     numbers.extend(report.class.map(|class| class.as_str().to_owned()));
     numbers.extend(
         report

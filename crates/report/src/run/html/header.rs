@@ -3,7 +3,7 @@
 
 use maud::{Markup, html};
 use preheat_model::run::{Cause, CauseReport, Importer, Item, IterationsBy, Origin, RunReport};
-use preheat_model::stats::Interval;
+use preheat_model::stats::Estimate;
 
 use super::super::words::percent;
 use super::first_of;
@@ -57,12 +57,12 @@ fn time(report: &RunReport) -> Markup {
         IterationsBy::None => "from start to end",
         _ => "time to first",
     };
-    tile(name, &duration(report.time_to_first.estimate), None, &more)
+    tile(name, &duration(report.time_to_first.value), None, &more)
 }
 
 fn against_steady(report: &RunReport) -> Markup {
     if let Some(why) = unknown_begin(report) {
-        let second = report.second.map(|second| second.estimate);
+        let second = report.second.map(|second| second.value);
         let (name, later) = match report.steady {
             Some(steady) => ("steady iteration", Some(steady)),
             None => ("second iteration", second),
@@ -78,7 +78,7 @@ fn against_steady(report: &RunReport) -> Markup {
         None => "–".to_owned(),
         Some(interval) => {
             more.push_str(&interval_words(&interval));
-            ratio(interval.estimate)
+            ratio(interval.value)
         }
     };
     match shape(report) {
@@ -89,7 +89,7 @@ fn against_steady(report: &RunReport) -> Markup {
 }
 
 /// `; 95 % interval 172–260×`; empty if there is none.
-fn interval_words(times: &Interval) -> String {
+fn interval_words(times: &Estimate) -> String {
     match ratio_span(times) {
         None => String::new(),
         Some(bounds) if too_wide(times.low, times.high) => {
@@ -112,15 +112,10 @@ fn against_second(report: &RunReport) -> Markup {
         let number = report.first.map_or("–".to_owned(), duration);
         return tile("first iteration", &number, None, &why);
     };
-    let mut more = format!("{} against {}", duration(first), duration(second.estimate));
+    let mut more = format!("{} against {}", duration(first), duration(second.value));
     more.push_str(&interval_words(&times));
     let more = format!("{more}; {why}");
-    tile(
-        "first ÷ second iteration",
-        &ratio(times.estimate),
-        None,
-        &more,
-    )
+    tile("first ÷ second iteration", &ratio(times.value), None, &more)
 }
 
 fn memory(report: &RunReport) -> Markup {
@@ -181,7 +176,7 @@ const WORTH_NAMING: f64 = 0.1;
 
 /// The headline without a full stop, and details, which may be empty.
 pub(super) fn headline(report: &RunReport) -> (String, String) {
-    let total = report.time_to_first.estimate;
+    let total = report.time_to_first.value;
     if !total.is_finite() || total <= 0.0 {
         let text = match report.starts.is_empty() {
             true => "Nothing was recorded",
@@ -383,7 +378,7 @@ mod tests {
     fn steady_work_is_not_called_cold() {
         let mut report = run::report();
         report.causes[13].seconds = 60.0;
-        report.time_to_first.estimate = 70.0;
+        report.time_to_first.value = 70.0;
         let (text, detail) = headline(&report);
         assert!(text.ends_with("60 s are work of every iteration"), "{text}");
         assert_eq!(

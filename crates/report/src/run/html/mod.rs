@@ -157,7 +157,7 @@ fn add(page: &mut RunPage) {
     if report.remedies.is_empty() {
         return;
     }
-    let total = report.time_to_first.estimate;
+    let total = report.time_to_first.value;
     page.section(
         "remedies",
         "Remedies",

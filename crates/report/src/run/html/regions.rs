@@ -2,7 +2,7 @@
 
 use maud::{Markup, html};
 use preheat_model::run::{CauseSeconds, MarkReport, RegionReport};
-use preheat_model::stats::Interval;
+use preheat_model::stats::Estimate;
 
 use super::RunPage;
 use crate::html::bands::{Bar, bars, in_order, key};
@@ -100,7 +100,7 @@ fn marks(marks: &[MarkReport]) -> Table {
     for mark in marks {
         data.rows.push(vec![
             mark.name.clone(),
-            duration(mark.first.estimate),
+            duration(mark.first.value),
             time_span(&mark.first).unwrap_or_else(|| ABSENT.to_owned()),
             mark.count.to_string(),
         ]);
@@ -108,11 +108,11 @@ fn marks(marks: &[MarkReport]) -> Table {
     data
 }
 
-fn bar(name: String, time: &Interval, causes: &[CauseSeconds], new: bool) -> Bar {
+fn bar(name: String, time: &Estimate, causes: &[CauseSeconds], new: bool) -> Bar {
     Bar {
         name,
         parts: in_order(causes.iter().map(|part| (part.cause, part.seconds))),
-        total: time.estimate,
+        total: time.value,
         sure: time_span(time).unwrap_or_default(),
         new,
     }
@@ -131,8 +131,8 @@ fn table(regions: &[&RegionReport]) -> Table {
         "first, in the first start",
     ]);
     data.words = vec![1, 2];
-    let time = |interval: &Option<Interval>| {
-        interval.map_or(ABSENT.to_owned(), |interval| duration(interval.estimate))
+    let time = |interval: &Option<Estimate>| {
+        interval.map_or(ABSENT.to_owned(), |interval| duration(interval.value))
     };
     for region in regions {
         data.rows.push(vec![
@@ -143,11 +143,11 @@ fn table(regions: &[&RegionReport]) -> Table {
                 .map_or(ABSENT, |clock| clock.as_str())
                 .to_owned(),
             region.count.to_string(),
-            duration(region.first.estimate),
+            duration(region.first.value),
             time(&region.second),
             (region.ratio)
                 .or_else(|| region.repeats.as_ref()?.ratio)
-                .map_or(ABSENT.to_owned(), |times| ratio(times.estimate)),
+                .map_or(ABSENT.to_owned(), |times| ratio(times.value)),
             time(&region.best),
             first_start(region).map_or(ABSENT.to_owned(), duration),
         ]);

@@ -37,7 +37,7 @@ fn ladder(page: &mut RunPage, rungs: &[&Rung]) -> Markup {
         .map(|rung| Bar {
             name: rung.temperature.as_str().to_owned(),
             parts: in_order(rung.causes.iter().map(|part| (part.cause, part.seconds))),
-            total: rung.time_to_first.estimate,
+            total: rung.time_to_first.value,
             sure: time_span(&rung.time_to_first).unwrap_or(counted(rung.starts, "start")),
             new: false,
         })
@@ -55,7 +55,7 @@ fn ladder(page: &mut RunPage, rungs: &[&Rung]) -> Markup {
         data.rows.push(vec![
             rung.temperature.as_str().to_owned(),
             rung.starts.to_string(),
-            duration(rung.time_to_first.estimate),
+            duration(rung.time_to_first.value),
             time_span(&rung.time_to_first).unwrap_or(ABSENT.to_owned()),
             rung.first.map_or(ABSENT.to_owned(), duration),
             temperature(rung.temperature).to_owned(),

@@ -43,7 +43,7 @@ pub(super) fn show(screen: &mut Screen, report: &RunReport) {
         IterationsBy::None => "from exec to its end",
         _ => "from exec to the end of the first iteration",
     };
-    let title = format!("Where {} went", duration(report.time_to_first.estimate));
+    let title = format!("Where {} went", duration(report.time_to_first.value));
     screen.blank();
     screen.paragraph(
         &[(Style::Bold, &*title), (Style::Plain, "  ")],
@@ -144,7 +144,7 @@ mod tests {
         let rows = rows(&report);
         assert_eq!(rows.last().unwrap().name, "4 others");
         let sum: f64 = rows.iter().map(|row| row.seconds).sum();
-        assert!((sum - report.time_to_first.estimate).abs() < 1e-9);
+        assert!((sum - report.time_to_first.value).abs() < 1e-9);
         assert_eq!(rows[0].item, "torch");
     }
 

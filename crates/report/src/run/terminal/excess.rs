@@ -31,7 +31,7 @@ fn sentence(report: &RunReport) -> Option<String> {
         ),
         true => (
             &report.second_excess,
-            report.second.map(|second| second.estimate),
+            report.second.map(|second| second.value),
             "the second",
             report.first_to_second,
         ),

@@ -33,10 +33,7 @@ pub(super) fn show(screen: &mut Screen, report: &RunReport) {
     let failed: Vec<i32> = report.starts.iter().map(|start| start.exit_code).collect();
     let failed: Vec<i32> = failed.into_iter().filter(|code| *code != 0).collect();
     // An early end because of the failures has its own line.
-    let stated = |code: &i32| {
-        let why = report.settings.ended_early.as_deref().unwrap_or_default();
-        why.ends_with(&format!("exit code {code}"))
-    };
+    let stated = |code: &i32| report.settings.ended_with == Some(*code);
     let all_stated = failed.len() == report.starts.len() && failed.iter().all(stated);
     if let Some(code) = failed.first().filter(|_| !all_stated) {
         let which = if failed.iter().all(|other| other == code) {
@@ -144,7 +141,7 @@ fn time_to_first(report: &RunReport) -> Row {
 fn first_and_steady(report: &RunReport) -> Row {
     let label = "first / steady";
     if let Some(why) = unknown_begin(report) {
-        let second = report.second.map(|second| second.estimate);
+        let second = report.second.map(|second| second.value);
         let (label, later) = match report.steady {
             Some(steady) => ("steady", Some(steady)),
             None => ("second", second),
@@ -174,18 +171,14 @@ fn first_and_steady(report: &RunReport) -> Row {
         };
     }
     let (label, later, times) = match (report.steady, report.second) {
-        (None, Some(second)) => (
-            "first / second",
-            Some(second.estimate),
-            report.first_to_second,
-        ),
+        (None, Some(second)) => ("first / second", Some(second.value), report.first_to_second),
         (steady, _) => (label, steady, report.ratio),
     };
     let later = later.map_or(ABSENT.to_owned(), duration);
     let mut value = format!("{} / {later}", duration(first));
     let mut detail = shape(report);
     if let Some(interval) = times {
-        let (bounds, times) = (ratio_span(&interval), ratio(interval.estimate));
+        let (bounds, times) = (ratio_span(&interval), ratio(interval.value));
         // The words for a wide interval have more room among the details.
         let times = with_interval(&times, bounds.as_deref(), false);
         value.push_str(&format!(" = {times}"));
@@ -367,7 +360,7 @@ mod tests {
             region.name = format!("pinned.py:{from}–{to}");
             (region.from, region.to) = (Some(from), Some(to));
             region.count = 1;
-            region.first.estimate = seconds;
+            region.first.value = seconds;
             region
         };
         // The second one contains the first.
@@ -401,6 +394,7 @@ mod tests {
         }
         let early = "2 of 5 starts were made: the command failed with exit code 3";
         report.settings.ended_early = Some(early.to_owned());
+        report.settings.ended_with = Some(3);
         let text_of = |report| text(report, 80);
         assert_eq!(text_of(&report).matches("exit code").count(), 1);
         report

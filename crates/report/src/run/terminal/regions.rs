@@ -99,13 +99,13 @@ fn numbers(region: &RegionReport) -> String {
         text.push_str(&format!("; second {}", time(second)));
     }
     if let Some(times) = &region.ratio {
-        text.push_str(&format!(" = {}", ratio(times.estimate)));
+        text.push_str(&format!(" = {}", ratio(times.value)));
     }
     if let Some(repeats) = &region.repeats {
         text.push_str(&format!("; {}", clean(&repeated(repeats))));
     }
     if let Some(best) = region.best.filter(|_| region.count > 2) {
-        text.push_str(&format!("; fastest {}", duration(best.estimate)));
+        text.push_str(&format!("; fastest {}", duration(best.value)));
     }
     if let Some(seconds) = first_start(region) {
         let seconds = duration(seconds);
@@ -126,7 +126,7 @@ mod tests {
     use crate::fixture::run;
     use crate::terminal::Terminal;
     use preheat_model::run::{AroundReport, RepeatReport};
-    use preheat_model::stats::Interval;
+    use preheat_model::stats::Estimate;
 
     fn text(report: &RunReport) -> String {
         let mut screen = Screen::new(&Terminal {
@@ -201,9 +201,7 @@ mod tests {
         });
         let shown = text(&report).replace("\n    ", " ");
         assert!(
-            shown.contains(
-                "341 ms of it lie before and after the first iteration (200 ms): kernel loading"
-            ),
+            shown.contains("341 ms of it is outside the first iteration (200 ms): kernel loading"),
             "{shown}"
         );
     }
@@ -238,7 +236,7 @@ mod tests {
             .ratio
             .as_mut()
             .unwrap()
-            .estimate = 311.0;
+            .value = 311.0;
         let shown = text(&report).replace("\n    ", " ");
         assert!(
             shown.contains("; second time: infer.py:17–19 took 311× as long"),
@@ -256,8 +254,8 @@ mod tests {
         let mark = |name: &str, median| MarkReport {
             name: name.to_owned(),
             count: 1,
-            first: Interval {
-                estimate: median,
+            first: Estimate {
+                value: median,
                 low: None,
                 high: None,
             },

@@ -37,7 +37,7 @@ pub(super) fn show(screen: &mut Screen, report: &RunReport) {
             words.push(counted(rung.starts, "start"));
             Row {
                 name: rung.temperature.as_str(),
-                seconds: rung.time_to_first.estimate,
+                seconds: rung.time_to_first.value,
                 about: words.join(" · "),
             }
         })
@@ -90,7 +90,7 @@ mod tests {
     fn the_slowest_comes_first_and_each_is_described() {
         let mut report = run::ladder();
         // Evicted files may cost more than empty caches.
-        report.ladder[1].time_to_first.estimate = 40.0;
+        report.ladder[1].time_to_first.value = 40.0;
         report.ladder[1].time_to_first.low = None;
         report.ladder[1].starts = 1;
         let mut screen = Screen::new(&Terminal {

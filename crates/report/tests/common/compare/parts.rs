@@ -3,9 +3,10 @@
 
 use preheat_model::Machine;
 use preheat_model::compare::{
-    CauseChange, Change, Estimate, ItemChange, Level, QuantityChange, Side, Unit, Verdict,
+    CauseChange, Change, ItemChange, Level, QuantityChange, Side, Unit, Verdict,
 };
 use preheat_model::run::{Cause, IterationsBy, Temperature};
+use preheat_model::stats::Estimate;
 
 /// The offsets of the starts from their mean.
 const UNREST: [f64; 9] = [-0.9, 0.4, 1.3, -0.2, -1.4, 0.7, 0.1, -0.6, 0.6];

@@ -2,7 +2,7 @@
 
 use preheat_model::run::{
     Cause, FunctionReport, HostBytes, HostItem, HostMemory, HostPart, HostProcess, HostUse,
-    Importer, Item, Later, Origin, Remedy,
+    Importer, Item, LaterSaving, Origin, Remedy,
 };
 
 use super::MIB;
@@ -188,7 +188,7 @@ pub fn remedies() -> Vec<Remedy> {
             )
         },
         Remedy {
-            later: Some(Later {
+            later: Some(LaterSaving {
                 of: "each copy".to_owned(),
                 seconds: 0.0012,
                 after: 8,

@@ -1,5 +1,6 @@
-//! Classifies system calls of a trial: without meaning, a question whose answer is an input,
-//! or an act, which has an effect outside the process. Unknown calls are acts.
+//! Classifies the system calls of traced processes ([`Meaning`]): no effect, a question whose
+//! answer is an input, a write or a new process that may be harmless, or an act, which has an
+//! effect outside the process. Unknown calls are acts.
 
 use std::path::{Path, PathBuf};
 
@@ -46,7 +47,7 @@ pub(super) enum Creates {
 }
 
 /// Requests that only ask. `tcgetattr` and `isatty` make the second one since glibc 2.42.
-const TERMINAL: [u64; 3] = [libc::TCGETS, libc::TCGETS2, libc::TIOCGWINSZ];
+const TERMINAL_QUERIES: [u64; 3] = [libc::TCGETS, libc::TCGETS2, libc::TIOCGWINSZ];
 
 impl Call {
     pub(super) fn meaning(&self) -> Meaning {
@@ -140,11 +141,13 @@ impl Call {
             | libc::SYS_fallocate
             | libc::SYS_fsync
             | libc::SYS_fdatasync => self.changes(first),
-            libc::SYS_ioctl if TERMINAL.contains(&second) && first <= 2 => {
+            libc::SYS_ioctl if TERMINAL_QUERIES.contains(&second) && first <= 2 => {
                 Meaning::AsksTerminal(first as c_int)
             }
             // Flags of a descriptor, or terminal requests for another descriptor.
-            libc::SYS_ioctl if TERMINAL.contains(&second) || is_flag(second) => Meaning::Nothing,
+            libc::SYS_ioctl if TERMINAL_QUERIES.contains(&second) || is_flag(second) => {
+                Meaning::Nothing
+            }
             libc::SYS_ioctl => acts(&format!("controls a device (request {second:#x})")),
             libc::SYS_fcntl => match second as c_int {
                 libc::F_SETLK | libc::F_SETLKW | libc::F_OFD_SETLK | libc::F_OFD_SETLKW => {
@@ -186,14 +189,14 @@ impl Call {
             libc::SYS_prctl => process_control(first),
             libc::SYS_chdir | libc::SYS_fchdir => acts("changes the current directory"),
             libc::SYS_umask => acts("changes the file mode mask"),
-            number if LOCAL.contains(&number) => Meaning::Nothing,
+            number if HARMLESS.contains(&number) => Meaning::Nothing,
             number => acts(&format!("makes system call {number}")),
         }
     }
 
     /// The meaning of a call by the program's code: an act, unless it is known to affect only
     /// the memory of the process.
-    pub(super) fn meaning_to_program(&self) -> Meaning {
+    pub(super) fn meaning_in_program(&self) -> Meaning {
         let first = self.arguments[0];
         let is_stream = first <= 2;
         match self.number {
@@ -235,7 +238,7 @@ impl Call {
                 libc::SYS_pipe2 => Meaning::Acts("opens a pipe".into()),
                 libc::SYS_socket | libc::SYS_socketpair => Meaning::Acts("opens a socket".into()),
                 libc::SYS_clone | libc::SYS_clone3 => Meaning::Acts("starts a thread".into()),
-                number if OF_PROGRAM.contains(&number) => Meaning::Nothing,
+                number if HARMLESS_IN_PROGRAM.contains(&number) => Meaning::Nothing,
                 number => Meaning::Acts(format!("makes system call {number}")),
             },
             Meaning::Starts => starts_process(),
@@ -464,7 +467,7 @@ fn shared_memory() -> Meaning {
 
 fn process_control(option: u64) -> Meaning {
     /// Requests for information, and settings that children inherit.
-    const LOCAL: [c_int; 14] = [
+    const HARMLESS_OPTIONS: [c_int; 14] = [
         libc::PR_SET_NAME,
         libc::PR_SET_VMA,
         libc::PR_SET_THP_DISABLE,
@@ -481,7 +484,7 @@ fn process_control(option: u64) -> Meaning {
         libc::PR_GET_KEEPCAPS,
     ];
     let option = option as c_int;
-    match LOCAL.contains(&option) {
+    match HARMLESS_OPTIONS.contains(&option) {
         true => Meaning::Nothing,
         false => acts(&format!("controls its process (request {option})")),
     }
@@ -493,7 +496,7 @@ fn is_flag(request: u64) -> bool {
 
 /// The question for a path in /proc or /sys, where times are meaningless. `None` if the
 /// content changes all the time or belongs to the process.
-pub(super) fn of_kernel(
+pub(super) fn kernel_file_question(
     path: &Path,
     question: Question,
     process: pid_t,
@@ -545,14 +548,14 @@ pub(super) fn of_kernel(
 /// Returns true for paths whose content may differ at each start without a trace.
 fn is_momentary(path: &Path) -> bool {
     if path.starts_with("/proc") || path.starts_with("/sys") {
-        return of_kernel(path, Question::File, 0).is_none();
+        return kernel_file_question(path, Question::File, 0).is_none();
     }
     path.metadata()
         .is_ok_and(|is| !is.is_file() && !is.is_dir())
 }
 
 /// Calls of the program that affect only the memory of the process and its descriptors.
-const OF_PROGRAM: [c_long; 34] = [
+const HARMLESS_IN_PROGRAM: [c_long; 34] = [
     libc::SYS_read,
     libc::SYS_pread64,
     libc::SYS_readv,
@@ -590,7 +593,7 @@ const OF_PROGRAM: [c_long; 34] = [
 ];
 
 /// Calls that affect only the process, or state that its children inherit.
-const LOCAL: [c_long; 108] = [
+const HARMLESS: [c_long; 108] = [
     libc::SYS_read,
     libc::SYS_pread64,
     libc::SYS_readv,
@@ -760,7 +763,7 @@ mod tests {
                 number,
                 arguments,
             }
-            .meaning_to_program()
+            .meaning_in_program()
         };
         for number in [libc::SYS_brk, libc::SYS_futex, libc::SYS_getcwd] {
             assert_eq!(to_program(number, 7), Meaning::Nothing, "{number}");
@@ -793,7 +796,7 @@ mod tests {
 
     #[test]
     fn files_of_the_kernel_are_compared_by_content() {
-        let of = |path: &str| of_kernel(Path::new(path), Question::File, 7);
+        let of = |path: &str| kernel_file_question(Path::new(path), Question::File, 7);
         assert_eq!(of("/proc/7/maps"), None);
         assert_eq!(of("/proc/self/task/8/comm"), None);
         assert_eq!(
@@ -804,7 +807,7 @@ mod tests {
             of("/proc/7/cgroup"),
             Some(("/proc/self/cgroup".into(), Question::Content))
         );
-        let listed = of_kernel(Path::new("/sys/class"), Question::Listing, 7);
+        let listed = kernel_file_question(Path::new("/sys/class"), Question::Listing, 7);
         assert_eq!(listed, Some(("/sys/class".into(), Question::Names)));
     }
 }

@@ -49,12 +49,12 @@ impl Rules<'_> {
         is_sink
             || is_in_prefix
             || is_compiled(path)
-            || self.is_tried_out(path)
-            || is_tried_semaphore(path)
+            || self.is_removed_probe(path)
+            || is_probed_semaphore(path)
             || is_thread_name(path)
     }
 
-    fn is_tried_out(&self, path: &Path) -> bool {
+    fn is_removed_probe(&self, path: &Path) -> bool {
         let name = path.file_name().unwrap_or_default().as_bytes();
         let directory = path.parent().unwrap_or(path);
         name.len() == 8 && is_by_chance(name) && self.is_for_temporary(directory)
@@ -117,7 +117,7 @@ impl Rules<'_> {
 
     /// The reason why a variable that native code reads will have another value in a start;
     /// `is_ahead` if the program has not reached the code that sets it.
-    pub(super) fn is_another(&self, name: &[u8], is_ahead: bool) -> Option<String> {
+    pub(super) fn varying_variable(&self, name: &[u8], is_ahead: bool) -> Option<String> {
         let shown = String::from_utf8_lossy(name);
         if is_ahead && self.sets.contains(name) {
             Some(format!("reads {shown}, which the program sets"))
@@ -131,7 +131,7 @@ impl Rules<'_> {
     pub(super) fn note_variable(&self, name: &[u8], ledger: &mut Ledger) {
         // preheat changes PYTHONPATH, and variables of Python always matter anyway.
         if !name.is_empty() && !name.starts_with(b"PYTHON") && !name.starts_with(b"PREHEAT_") {
-            ledger.asked_variable(name, self.variable(name));
+            ledger.record_variable(name, self.variable(name));
         }
     }
 }
@@ -174,7 +174,7 @@ pub(super) fn is_unnamed_semaphore(path: &Path) -> bool {
 /// Returns true for the semaphore that joblib creates and removes when it is imported, which has
 /// the number of its process and a random word in its name; no other gets a name. One that stays
 /// is found afterwards, since it is still mapped.
-fn is_tried_semaphore(path: &Path) -> bool {
+fn is_probed_semaphore(path: &Path) -> bool {
     let name = path.as_os_str().as_bytes().strip_prefix(SEMAPHORES);
     let rest = name.and_then(|name| name.strip_prefix(b"joblib-"));
     let mut parts = rest
@@ -276,9 +276,9 @@ mod tests {
         assert!(rules.is_installed(Path::new("/lib/python3")));
         assert!(!rules.is_installed(Path::new("/lib/python3x")));
         assert!(rules.is_own(Path::new("/run/preheat/x")));
-        assert!(rules.is_another(b"MODE", true).is_some());
-        assert!(rules.is_another(b"MODE", false).is_none());
-        assert!(rules.is_another(b"HOME", true).is_none());
+        assert!(rules.varying_variable(b"MODE", true).is_some());
+        assert!(rules.varying_variable(b"MODE", false).is_none());
+        assert!(rules.varying_variable(b"HOME", true).is_none());
     }
 
     #[test]
@@ -291,7 +291,7 @@ mod tests {
             ("/dev/shm/sem.mp-kd66Q2", false),
             ("/dev/shm/kd66Q2", false),
         ] {
-            assert_eq!(is_tried_semaphore(Path::new(path)), is_tried, "{path}");
+            assert_eq!(is_probed_semaphore(Path::new(path)), is_tried, "{path}");
         }
     }
 }

@@ -84,7 +84,7 @@ function flame(box, list, words) {
   const height = lanes.length <= 24 ? 19 : 14;
   lanes.forEach((lane, depth) => Object.assign(lane, {top: AXIS + depth * height, height, bars: order(lane.bars)}));
   const chart = new Chart(box, {until: whole, lanes, heads: [], marks: [], height: AXIS + lanes.length * height,
-    name: words.title + ". Comma and period select neighbours, the up and down arrows select parents and children, Enter zooms.",
+    name: words.title + ". Comma and period select neighbors, the up and down arrows select parents and children, Enter zooms.",
     hint: words.hint});
   const enter = bar => chart.show(bar.begin, bar.end);
   chart.click = enter;

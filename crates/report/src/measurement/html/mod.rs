@@ -1,8 +1,8 @@
 //! Renders a measurement of remedies as one self-contained HTML file without scripts.
 
 use maud::{Markup, html};
+use preheat_model::measurement::{Decision, MeasurementReport, VariantResult};
 use preheat_model::run::{Cause, Temperature};
-use preheat_model::tried::{Kept, TriedReport, TriedVariant};
 
 use super::words;
 use crate::html::bands::{Bands, Layout, NARROW, Stack, WIDE, in_order};
@@ -19,10 +19,10 @@ use crate::units::{ABSENT, bytes, duration, ratio, tie};
 const STYLE: &str = include_str!("style.css");
 
 /// The page under construction.
-type TriedPage<'a> = Page<'a, TriedReport>;
+type MeasurementPage<'a> = Page<'a, MeasurementReport>;
 
 /// Renders the measurement as one self-contained HTML file.
-pub fn tried_html(report: &TriedReport) -> String {
+pub fn measurement_html(report: &MeasurementReport) -> String {
     let mut page = Page::new(report);
     add(&mut page);
     remedies(&mut page);
@@ -41,7 +41,7 @@ pub fn tried_html(report: &TriedReport) -> String {
 }
 
 /// The top of the page: the improvement, the decision, and where it was measured.
-fn top(report: &TriedReport) -> Markup {
+fn top(report: &MeasurementReport) -> Markup {
     let color = match report.kept.is_empty() {
         true => "open",
         false => "holds",
@@ -73,17 +73,17 @@ fn top(report: &TriedReport) -> Markup {
 }
 
 /// The improvement by the kept remedies, as far as they are compared with plain starts.
-fn headline(report: &TriedReport) -> String {
-    let alike = |of: &&TriedVariant| of.against == Temperature::Process;
+fn headline(report: &MeasurementReport) -> String {
+    let alike = |of: &&VariantResult| of.against == Temperature::Process;
     let mut all = report.variants.iter().filter(alike);
     let plain = all.clone().find(|of| of.remedies.is_empty());
-    let tried = |id: &&String| all.clone().any(|of| of.remedies.contains(id));
-    let wanted: Vec<&String> = report.kept.iter().filter(tried).collect();
+    let measured = |id: &&String| all.clone().any(|of| of.remedies.contains(id));
+    let wanted: Vec<&String> = report.kept.iter().filter(measured).collect();
     let kept = all.find(|of| {
         let same = of.remedies.iter().all(|id| wanted.contains(&id));
         !wanted.is_empty() && same && of.remedies.len() == wanted.len()
     });
-    let time = |of: &TriedVariant| of.time_to_first.map(|time| duration(time.value));
+    let time = |of: &VariantResult| of.time_to_first.map(|time| duration(time.value));
     let from = plain.and_then(time);
     match (from, kept.and_then(time), kept.and_then(|of| of.times)) {
         (None, ..) => "No start could be measured.".to_owned(),
@@ -99,7 +99,7 @@ fn headline(report: &TriedReport) -> String {
 }
 
 /// The predicted and the measured saving of each remedy.
-fn remedies(page: &mut TriedPage) {
+fn remedies(page: &mut MeasurementPage) {
     let report = page.report;
     if report.remedies.is_empty() {
         return;
@@ -110,7 +110,7 @@ fn remedies(page: &mut TriedPage) {
     head.push("kept");
     let mut table = Table::new(&head);
     table.words = vec![head.len() - 1];
-    table.class = Some("tried");
+    table.class = Some("results");
     let absent = || ABSENT.to_owned();
     for of in &report.remedies {
         let predicted = of
@@ -126,7 +126,7 @@ fn remedies(page: &mut TriedPage) {
         table.rows.push(row);
         table.badges.push(match of.kept {
             kept if kept.is_kept() => "holds",
-            Kept::Costs | Kept::Slows => "fails",
+            Decision::Costs | Decision::Slows => "fails",
             _ => "open",
         });
     }
@@ -143,13 +143,13 @@ fn remedies(page: &mut TriedPage) {
 }
 
 /// The remedies that were not measured, and the notes.
-fn notes(page: &mut TriedPage) {
+fn notes(page: &mut MeasurementPage) {
     let report = page.report;
-    let tried = report.not_tried.iter().map(|other| {
+    let skipped = report.skipped.iter().map(|other| {
         html! { b { (words::remedy(&other.id)) } " was not measured: " (clean(&other.why)) }
     });
     let notes = report.notes.iter().map(|note| html! { (clean(note)) });
-    page.section("notes", "Notes", "", list("plain", tried.chain(notes)));
+    page.section("notes", "Notes", "", list("plain", skipped.chain(notes)));
 }
 
 /// The explanation of the method, the same for every report.
@@ -199,9 +199,9 @@ const LAYOUTS: [Layout; 2] = [
 ];
 
 /// The section.
-fn add(page: &mut TriedPage) {
+fn add(page: &mut MeasurementPage) {
     let report = page.report;
-    let measured = |of: &TriedVariant| of.values.iter().copied().fold(0.0, f64::max);
+    let measured = |of: &VariantResult| of.values.iter().copied().fold(0.0, f64::max);
     let longest = report.variants.iter().map(measured).fold(0.0, f64::max);
     if !(longest.is_finite() && longest > 0.0) {
         return;
@@ -243,7 +243,7 @@ fn add(page: &mut TriedPage) {
     page.section("configurations", "Configurations", lead, figure.html());
 }
 
-fn draw(layout: Layout, report: &TriedReport, longest: f64) -> Svg {
+fn draw(layout: Layout, report: &MeasurementReport, longest: f64) -> Svg {
     let step = round_step(longest, layout.ticks.min(6));
     let mut last = None;
     let news: Vec<bool> = (report.variants.iter())
@@ -285,7 +285,7 @@ fn draw(layout: Layout, report: &TriedReport, longest: f64) -> Svg {
     bands.svg
 }
 
-fn table(report: &TriedReport) -> Table {
+fn table(report: &MeasurementReport) -> Table {
     let mut table = Table::new(&[
         "configuration",
         "time to first",

@@ -4,19 +4,19 @@ mod common;
 mod snapshot;
 mod validator;
 
+use common::measurement::{hostile, nothing, training};
 use common::rendering::assert_fits;
-use common::tried::{hostile, nothing, training};
-use preheat_model::tried::TriedReport;
-use preheat_report::{Terminal, tried_html, tried_json, tried_terminal};
+use preheat_model::measurement::MeasurementReport;
+use preheat_report::{Terminal, measurement_html, measurement_json, measurement_terminal};
 use serde_json::Value;
 use snapshot::{assert_snapshot, terminal};
 use validator::validate;
 
-const SCHEMA: &str = "../../docs/schema/preheat.start-1.schema.json";
+const SCHEMA: &str = "../../docs/schema/preheat.start-2.schema.json";
 const GUIDE: &str = "../../docs/start-json.md";
 
-fn compare(name: &str, report: &TriedReport, width: usize) {
-    let text = tried_terminal(report, &terminal(width, false));
+fn compare(name: &str, report: &MeasurementReport, width: usize) {
+    let text = measurement_terminal(report, &terminal(width, false));
     assert_snapshot(&format!("{name}-{width}"), &text);
 }
 
@@ -30,12 +30,12 @@ fn the_variables_of_settings_are_named() {
         color: false,
         unicode: true,
     };
-    let text = tried_terminal(&report, &terminal);
+    let text = measurement_terminal(&report, &terminal);
     let line = "  Settings: loader threads sets CUDA_BINARY_LOADER_THREAD_COUNT=8.\n";
     assert!(text.contains(line), "{text}");
-    let page = tried_html(&report);
+    let page = measurement_html(&report);
     assert!(page.contains("loader threads sets CUDA_BINARY_LOADER_THREAD_COUNT=8."));
-    let document: Value = serde_json::from_str(&tried_json(&report)).unwrap();
+    let document: Value = serde_json::from_str(&measurement_json(&report)).unwrap();
     let verdicts = validate(SCHEMA, &[document]).unwrap_or_default();
     assert!(
         verdicts.iter().all(|verdict| verdict == "ok"),
@@ -45,13 +45,13 @@ fn the_variables_of_settings_are_named() {
 
 #[test]
 fn shows_predicted_and_measured_savings() {
-    compare("tried-training", &training(), 80);
-    compare("tried-training", &training(), 120);
+    compare("measurement-training", &training(), 80);
+    compare("measurement-training", &training(), 120);
 }
 
 #[test]
 fn shows_that_nothing_helps() {
-    compare("tried-nothing", &nothing(), 80);
+    compare("measurement-nothing", &nothing(), 80);
 }
 
 #[test]
@@ -63,20 +63,20 @@ fn no_line_is_wider_than_the_terminal() {
                 color,
                 unicode,
             };
-            tried_terminal(&report, &terminal)
+            measurement_terminal(&report, &terminal)
         });
     }
 }
 
-fn document(report: &TriedReport) -> Value {
-    serde_json::from_str(&tried_json(report)).unwrap()
+fn document(report: &MeasurementReport) -> Value {
+    serde_json::from_str(&measurement_json(report)).unwrap()
 }
 
 #[test]
 fn the_schema_accepts_written_documents() {
     let mut documents = vec![document(&training()), document(&nothing())];
     let example = validator::example(GUIDE);
-    serde_json::from_str::<TriedReport>(&example).expect("the example is a report");
+    serde_json::from_str::<MeasurementReport>(&example).expect("the example is a report");
     documents.push(serde_json::from_str(&example).unwrap());
     for verdict in validate(SCHEMA, &documents).unwrap_or_default() {
         assert_eq!(verdict, "ok");

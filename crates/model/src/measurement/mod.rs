@@ -1,18 +1,20 @@
-//! Measured remedies: the document `preheat.start/1`.
+//! Measured remedies: the document `preheat.start/2`.
 
 use serde::{Deserialize, Serialize};
 
 use crate::Machine;
-use crate::compare::Estimate;
 use crate::run::{CauseSeconds, Temperature};
+use crate::stats::Estimate;
 
-/// The schema id.
-pub const TRIED_SCHEMA: &str = "preheat.start/1";
+/// The schema id that this version writes.
+pub const MEASUREMENT_SCHEMA: &str = "preheat.start/2";
+/// All schema ids that this version reads.
+pub const MEASUREMENT_SCHEMAS: [&str; 2] = [MEASUREMENT_SCHEMA, "preheat.start/1"];
 
 /// The result of measuring remedies on a program.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-pub struct TriedReport {
-    /// [`TRIED_SCHEMA`].
+pub struct MeasurementReport {
+    /// [`MEASUREMENT_SCHEMA`].
     pub schema: String,
     /// The version of preheat.
     pub preheat: String,
@@ -26,11 +28,12 @@ pub struct TriedReport {
     /// none; times are then those to the end of the program.
     pub iteration: String,
     /// All variants, plain starts first.
-    pub variants: Vec<TriedVariant>,
+    pub variants: Vec<VariantResult>,
     /// The results for each measured remedy.
-    pub remedies: Vec<Tried>,
+    pub remedies: Vec<RemedyResult>,
     /// Remedies that were not measured, and why.
-    pub not_tried: Vec<NotTried>,
+    #[serde(alias = "not_tried")] // Its name in version 1.
+    pub skipped: Vec<SkippedRemedy>,
     /// The ids of the kept remedies.
     pub kept: Vec<String>,
     /// True if it was interrupted before all starts were done; nothing is decided then.
@@ -40,10 +43,10 @@ pub struct TriedReport {
     pub notes: Vec<String>,
 }
 
-impl TriedReport {
+impl MeasurementReport {
     /// Returns true if anything was decided. Too few starts leave an earlier decision unchanged.
     pub fn decides(&self) -> bool {
-        let measured = |remedy: &Tried| remedy.kept != Kept::NotMeasured;
+        let measured = |remedy: &RemedyResult| remedy.kept != Decision::NotMeasured;
         !self.interrupted && self.remedies.iter().any(measured)
     }
 
@@ -52,14 +55,14 @@ impl TriedReport {
         self.interrupted = true;
         self.kept.clear();
         for remedy in &mut self.remedies {
-            remedy.kept = Kept::NotMeasured;
+            remedy.kept = Decision::NotMeasured;
         }
     }
 }
 
 /// A remedy that was not measured.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct NotTried {
+pub struct SkippedRemedy {
     /// Its id.
     pub id: String,
     /// The reason, human-readable.
@@ -68,7 +71,7 @@ pub struct NotTried {
 
 /// The starts of one variant.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-pub struct TriedVariant {
+pub struct VariantResult {
     /// The ids of their remedies; empty for plain starts.
     pub remedies: Vec<String>,
     /// The temperature of the plain starts they are compared with.
@@ -92,7 +95,7 @@ pub struct TriedVariant {
 
 /// The results for a remedy.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-pub struct Tried {
+pub struct RemedyResult {
     /// Its id.
     pub id: String,
     /// The saving in seconds predicted from plain starts, if any.
@@ -108,7 +111,7 @@ pub struct Tried {
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub variables: Vec<(String, String)>,
     /// The decision, with its reason.
-    pub kept: Kept,
+    pub kept: Decision,
 }
 
 /// The memory that a waiting standby holds, in bytes.
@@ -123,7 +126,7 @@ pub struct Holds {
 /// The decision on a remedy.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
-pub enum Kept {
+pub enum Decision {
     /// Kept: it saves the most alone.
     Alone,
     /// Kept: it saves time on top of the others.
@@ -140,9 +143,9 @@ pub enum Kept {
     NotMeasured,
 }
 
-impl Kept {
+impl Decision {
     /// Returns true if the remedy is kept.
     pub fn is_kept(self) -> bool {
-        matches!(self, Kept::Alone | Kept::WithOthers)
+        matches!(self, Decision::Alone | Decision::WithOthers)
     }
 }

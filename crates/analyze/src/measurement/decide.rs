@@ -11,9 +11,12 @@
 //! time on top of the warm parent that it belongs to, and the hot one only if it saves time
 //! on top of the parked one, since it holds device memory.
 
-use super::{Kept, NotTried, TRIED_SCHEMA, Tried, TriedReport, TriedVariant, Variant};
-use crate::compare::Estimate;
+use super::{
+    Decision, MEASUREMENT_SCHEMA, MeasurementReport, RemedyResult, SkippedRemedy, Variant,
+    VariantResult,
+};
 use crate::run::{self, CauseSeconds, IterationsBy, RunReport, Temperature};
+use crate::stats::Estimate;
 use crate::stats::{geometric_difference, holm, mean, median, welch};
 
 /// A kept remedy saves at least this fraction of a plain start.
@@ -41,12 +44,16 @@ fn is_standby(id: &str) -> bool {
 }
 
 /// Evaluates the starts of all variants. `preheat` is the version of this program.
-pub fn try_out(variants: &[Variant], not_tried: Vec<NotTried>, preheat: &str) -> TriedReport {
+pub fn decide(
+    variants: &[Variant],
+    skipped: Vec<SkippedRemedy>,
+    preheat: &str,
+) -> MeasurementReport {
     let all = Measured::of(variants);
     let plain = variants.iter().find(|variant| variant.remedies.is_empty());
-    let shown: Vec<TriedVariant> = (0..variants.len()).map(|at| all.shown(at)).collect();
+    let shown: Vec<VariantResult> = (0..variants.len()).map(|at| all.shown(at)).collect();
     let remedies = all.decided(plain.map(|plain| plain.report));
-    let kept = remedies.iter().filter(|tried| tried.kept.is_kept());
+    let kept = remedies.iter().filter(|result| result.kept.is_kept());
     let mut notes = Vec::new();
     let repeats = plain.is_some_and(|plain| plain.report.iterations_by != IterationsBy::None);
     if !all.to_first || !repeats {
@@ -63,8 +70,8 @@ pub fn try_out(variants: &[Variant], not_tried: Vec<NotTried>, preheat: &str) ->
         1 => notes.push("One start failed, and does not count.".to_owned()),
         _ => notes.push(format!("{failed} starts failed, and do not count.")),
     }
-    TriedReport {
-        schema: TRIED_SCHEMA.to_owned(),
+    MeasurementReport {
+        schema: MEASUREMENT_SCHEMA.to_owned(),
         preheat: preheat.to_owned(),
         created: plain.map_or_else(String::new, |plain| plain.report.created.clone()),
         machine: plain.map(|plain| plain.report.machine.clone()),
@@ -72,9 +79,9 @@ pub fn try_out(variants: &[Variant], not_tried: Vec<NotTried>, preheat: &str) ->
         iteration: (plain.filter(|_| repeats))
             .map_or_else(String::new, |plain| plain.report.iteration.clone()),
         variants: shown,
-        kept: kept.map(|tried| tried.id.clone()).collect(),
+        kept: kept.map(|result| result.id.clone()).collect(),
         remedies,
-        not_tried,
+        skipped,
         interrupted: false,
         notes,
     }
@@ -114,14 +121,14 @@ impl<'a> Measured<'a> {
         }
     }
 
-    fn shown(&self, at: usize) -> TriedVariant {
+    fn shown(&self, at: usize) -> VariantResult {
         let variant = &self.variants[at];
         let mean = mean(&self.logs[at]);
         let compared = self
             .find(&[], variant.against)
             .filter(|_| !variant.remedies.is_empty())
             .and_then(|plain| self.difference(plain, at));
-        TriedVariant {
+        VariantResult {
             remedies: variant.remedies.iter().map(|id| (*id).to_owned()).collect(),
             against: variant.against,
             recording: variant.recording.to_owned(),
@@ -180,7 +187,7 @@ impl<'a> Measured<'a> {
     }
 
     /// Decides which remedies are kept, with the reason.
-    fn decided(&self, plain: Option<&RunReport>) -> Vec<Tried> {
+    fn decided(&self, plain: Option<&RunReport>) -> Vec<RemedyResult> {
         let mut remedies: Vec<Candidate> = Vec::new();
         for variant in self.variants {
             for &id in variant.remedies {
@@ -219,20 +226,20 @@ impl<'a> Measured<'a> {
         };
         let decisions = remedies.iter().enumerate().map(|(at, candidate)| {
             let kept = match (candidate.alone, candidate.beside) {
-                _ if candidate.slows && (saves(2 * at) || saves(2 * at + 1)) => Kept::Slows,
-                _ if is_best(at) => Kept::Alone,
-                (None, None) => Kept::NotMeasured,
+                _ if candidate.slows && (saves(2 * at) || saves(2 * at + 1)) => Decision::Slows,
+                _ if is_best(at) => Decision::Alone,
+                (None, None) => Decision::NotMeasured,
                 // A remedy without others can only be judged alone.
-                (Some(_), None) if helps(2 * at) => Kept::Alone,
-                (_, Some(_)) if helps(2 * at + 1) => Kept::WithOthers,
+                (Some(_), None) if helps(2 * at) => Decision::Alone,
+                (_, Some(_)) if helps(2 * at + 1) => Decision::WithOthers,
                 (Some(of), None) | (_, Some(of))
                     if of.saved.high.is_some_and(|most| most < 0.0) =>
                 {
-                    Kept::Costs
+                    Decision::Costs
                 }
-                _ => Kept::Unclear,
+                _ => Decision::Unclear,
             };
-            Tried {
+            RemedyResult {
                 id: candidate.id.to_owned(),
                 predicted: plain.and_then(|plain| self.predicted(candidate, plain)),
                 alone: candidate.alone.map(|of| of.saved),
@@ -242,14 +249,14 @@ impl<'a> Measured<'a> {
                 kept,
             }
         });
-        let mut decisions: Vec<Tried> = decisions.collect();
+        let mut decisions: Vec<RemedyResult> = decisions.collect();
         self.choose_form(&mut decisions);
         decisions
     }
 
     /// Keeps one form of standby.
-    fn choose_form(&self, decisions: &mut [Tried]) {
-        let kept = |of: &Tried, id: &str| of.id == id && of.kept.is_kept();
+    fn choose_form(&self, decisions: &mut [RemedyResult]) {
+        let kept = |of: &RemedyResult, id: &str| of.id == id && of.kept.is_kept();
         let both = [PARKED, HOT].map(|id| decisions.iter().any(|of| kept(of, id)));
         if both != [true, true] {
             return;
@@ -261,11 +268,11 @@ impl<'a> Measured<'a> {
             .is_some_and(|of| of.p < SIGNIFICANCE && of.saved.value > 0.0);
         let other = if faster { PARKED } else { HOT };
         for of in decisions.iter_mut().filter(|of| of.id == other) {
-            of.kept = Kept::OtherForm;
+            of.kept = Decision::OtherForm;
         }
     }
 
-    /// The saving that plain starts predict. Kept caches make a start with empty ones like
+    /// The saving that plain starts predict. Decision caches make a start with empty ones like
     /// one with filled ones, or like one that compiles nothing where the framework itself keeps
     /// no cache, as JAX does not.
     fn predicted(&self, candidate: &Candidate, plain: &RunReport) -> Option<f64> {

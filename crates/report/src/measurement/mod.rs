@@ -4,14 +4,14 @@ mod html;
 mod terminal;
 mod words;
 
-pub use html::tried_html;
-pub use terminal::tried_terminal;
+pub use html::measurement_html;
+pub use terminal::measurement_terminal;
 
-use preheat_model::tried::TriedReport;
+use preheat_model::measurement::MeasurementReport;
 
 use crate::json::document;
 
 /// Renders a measurement of remedies as a JSON document, ending with a newline.
-pub fn tried_json(report: &TriedReport) -> String {
+pub fn measurement_json(report: &MeasurementReport) -> String {
     document(report)
 }

@@ -1,4 +1,4 @@
-//! Behaviour that callers rely on besides correct results: ordering, lifetimes, errors.
+//! Behavior that callers rely on besides correct results: ordering, lifetimes, errors.
 
 use std::fs;
 use std::path::Path;

@@ -2,11 +2,11 @@
 
 mod simulated;
 
-use preheat_analyze::tried::{Variant, try_out};
+use preheat_analyze::measurement::{Variant, decide};
 use preheat_model::RemedyId;
+use preheat_model::measurement::{Decision, MeasurementReport, RemedyResult, SkippedRemedy};
 use preheat_model::run::{Cause, Remedy, RunReport, Temperature};
 use preheat_model::stats::Rng;
-use preheat_model::tried::{Kept, NotTried, Tried, TriedReport};
 use simulated::{Truth, run};
 
 /// Starts with this time to their first iteration, with noise.
@@ -28,7 +28,12 @@ fn starts(seconds: f64, noise: f64, count: usize, seed: u64) -> RunReport {
 }
 
 /// The result for starts with these remedies and times; the seed affects all noise.
-fn tried(timings: &[(&[&str], f64)], noise: f64, count: usize, seed: u64) -> TriedReport {
+fn measurement(
+    timings: &[(&[&str], f64)],
+    noise: f64,
+    count: usize,
+    seed: u64,
+) -> MeasurementReport {
     let reports: Vec<RunReport> = (timings.iter().zip(1..))
         .map(|((_, seconds), at)| starts(*seconds, noise, count, seed * 1000 + at))
         .collect();
@@ -40,17 +45,17 @@ fn tried(timings: &[(&[&str], f64)], noise: f64, count: usize, seed: u64) -> Tri
             report,
         })
         .collect();
-    try_out(&variants, Vec::new(), "0.1.0")
+    decide(&variants, Vec::new(), "0.1.0")
 }
 
-fn of<'a>(report: &'a TriedReport, id: &str) -> &'a Tried {
-    let found = report.remedies.iter().find(|tried| tried.id == id);
+fn of<'a>(report: &'a MeasurementReport, id: &str) -> &'a RemedyResult {
+    let found = report.remedies.iter().find(|result| result.id == id);
     found.unwrap_or_else(|| panic!("{id} was not measured: {report:?}"))
 }
 
 #[test]
 fn significant_savings_are_kept() {
-    let report = tried(
+    let report = measurement(
         &[
             (&[], 8.0),
             (&["warm-parent"], 1.0),
@@ -62,8 +67,8 @@ fn significant_savings_are_kept() {
         1,
     );
     assert_eq!(report.kept, ["warm-parent", "overlapped-init"]);
-    assert_eq!(of(&report, "warm-parent").kept, Kept::Alone);
-    assert_eq!(of(&report, "overlapped-init").kept, Kept::WithOthers);
+    assert_eq!(of(&report, "warm-parent").kept, Decision::Alone);
+    assert_eq!(of(&report, "overlapped-init").kept, Decision::WithOthers);
     let warm = &report.variants[1];
     let saved = warm.saved.expect("it was compared");
     assert!((saved.value - 7.0).abs() < 0.3, "{saved:?}");
@@ -91,7 +96,7 @@ fn kept_caches_are_predicted_from_starts_with_empty_ones() {
             recording: "recording",
             report,
         });
-        let report = try_out(&variants, Vec::new(), "0.1.0");
+        let report = decide(&variants, Vec::new(), "0.1.0");
         of(&report, "kept-caches").predicted.expect("a prediction")
     };
     assert!((predicted(&filled) - 2.0).abs() < 1e-9);
@@ -117,7 +122,7 @@ fn advised(id: RemedyId, saving: f64) -> Remedy {
 
 #[test]
 fn a_remedy_that_helps_only_alone_is_not_kept() {
-    let report = tried(
+    let report = measurement(
         &[
             (&[], 8.0),
             (&["warm-parent"], 1.0),
@@ -129,7 +134,7 @@ fn a_remedy_that_helps_only_alone_is_not_kept() {
         2,
     );
     assert_eq!(report.kept, ["warm-parent"]);
-    assert_eq!(of(&report, "overlapped-init").kept, Kept::Costs);
+    assert_eq!(of(&report, "overlapped-init").kept, Decision::Costs);
     assert!(
         of(&report, "overlapped-init")
             .alone
@@ -139,7 +144,7 @@ fn a_remedy_that_helps_only_alone_is_not_kept() {
 
 #[test]
 fn each_of_three_remedies_is_judged_with_the_other_two() {
-    let report = tried(
+    let report = measurement(
         &[
             (&[], 8.0),
             (&["a"], 4.0),
@@ -155,7 +160,7 @@ fn each_of_three_remedies_is_judged_with_the_other_two() {
         3,
     );
     assert_eq!(report.kept, ["a", "b"]);
-    assert_eq!(of(&report, "c").kept, Kept::Unclear);
+    assert_eq!(of(&report, "c").kept, Decision::Unclear);
 }
 
 #[test]
@@ -164,7 +169,7 @@ fn noise_is_rarely_mistaken_for_a_saving() {
     let kept = (0..rounds).filter(|seed| {
         let timings: [(&[&str], f64); 4] =
             [(&[], 2.0), (&["a"], 2.0), (&["b"], 2.0), (&["a", "b"], 2.0)];
-        !tried(&timings, 0.05, 5, *seed).kept.is_empty()
+        !measurement(&timings, 0.05, 5, *seed).kept.is_empty()
     });
     let share = kept.count() as f64 / rounds as f64;
     assert!(share <= 0.05, "{share}");
@@ -181,9 +186,9 @@ fn predictions_are_reported_with_the_measurements() {
         recording: "",
         report,
     };
-    let report = try_out(
+    let report = decide(
         &[variant(&[], &plain), variant(&["warm-parent"], &warm)],
-        vec![NotTried {
+        vec![SkippedRemedy {
             id: "prefetch".into(),
             why: "all files are cached".into(),
         }],
@@ -192,14 +197,14 @@ fn predictions_are_reported_with_the_measurements() {
     assert_eq!(of(&report, "warm-parent").predicted, Some(6.9));
     assert_eq!(of(&report, "warm-parent").with_others, None);
     assert_eq!(report.kept, ["warm-parent"]);
-    assert_eq!(report.not_tried.len(), 1);
+    assert_eq!(report.skipped.len(), 1);
 }
 
 #[test]
 fn too_few_starts_decide_nothing() {
-    let report = tried(&[(&[], 8.0), (&["warm-parent"], 1.0)], 0.01, 2, 1);
+    let report = measurement(&[(&[], 8.0), (&["warm-parent"], 1.0)], 0.01, 2, 1);
     assert!(report.kept.is_empty());
-    assert_eq!(of(&report, "warm-parent").kept, Kept::NotMeasured);
+    assert_eq!(of(&report, "warm-parent").kept, Decision::NotMeasured);
     assert!(!report.decides());
 }
 
@@ -216,7 +221,7 @@ fn starts_that_failed_do_not_count() {
         recording: "",
         report,
     };
-    let report = try_out(
+    let report = decide(
         &[variant(&[], &plain), variant(&["a"], &warm)],
         Vec::new(),
         "",
@@ -253,9 +258,9 @@ fn the_best_remedy_is_found_per_temperature() {
             report,
         })
         .collect();
-    let report = try_out(&variants, Vec::new(), "");
-    assert_eq!(of(&report, "a").kept, Kept::Alone);
-    assert_eq!(of(&report, "c").kept, Kept::Alone);
+    let report = decide(&variants, Vec::new(), "");
+    assert_eq!(of(&report, "a").kept, Decision::Alone);
+    assert_eq!(of(&report, "c").kept, Decision::Alone);
     assert!(!of(&report, "b").kept.is_kept());
 }
 
@@ -274,33 +279,33 @@ fn remedies_that_slow_later_iterations_are_not_kept() {
             recording: "recording",
             report,
         };
-        try_out(
+        decide(
             &[variant(&[], &plain), variant(&["allocator"], &quick)],
             Vec::new(),
             "0.1.0",
         )
     };
     let report = measured(1.2);
-    assert_eq!(of(&report, "allocator").kept, Kept::Slows);
+    assert_eq!(of(&report, "allocator").kept, Decision::Slows);
     assert!(report.kept.is_empty());
     // A thousand slower iterations lose less than it saves.
     assert_eq!(measured(1.07).kept, ["allocator"]);
     assert_eq!(measured(1.0).kept, ["allocator"]);
     // A remedy that costs time at the start is reported as such.
-    let slow = tried(&[(&[], 6.0), (&["allocator"], 8.0)], 0.01, 6, 3);
-    assert_eq!(of(&slow, "allocator").kept, Kept::Costs);
+    let slow = measurement(&[(&[], 6.0), (&["allocator"], 8.0)], 0.01, 6, 3);
+    assert_eq!(of(&slow, "allocator").kept, Decision::Costs);
     assert_eq!(measured(0.8).kept, ["allocator"]);
 }
 
 /// Plain, warm, parked and hot starts with these times.
-fn with_standbys(warm: f64, parked: f64, hot: f64) -> TriedReport {
+fn with_standbys(warm: f64, parked: f64, hot: f64) -> MeasurementReport {
     let timings: [(&[&str], f64); 4] = [
         (&[], 3.0),
         (&["warm-parent"], warm),
         (&["standby-parked"], parked),
         (&["standby-hot"], hot),
     ];
-    tried(&timings, 0.01, 5, 1)
+    measurement(&timings, 0.01, 5, 1)
 }
 
 #[test]
@@ -308,17 +313,17 @@ fn one_form_of_standby_is_kept() {
     // The hot one holds device memory, so it has to be faster.
     let report = with_standbys(0.4, 0.3, 0.03);
     assert_eq!(report.kept, ["warm-parent", "standby-hot"]);
-    assert_eq!(of(&report, "standby-parked").kept, Kept::OtherForm);
+    assert_eq!(of(&report, "standby-parked").kept, Decision::OtherForm);
     let added = of(&report, "standby-hot").with_others.expect("measured");
     assert!((added.value - 0.37).abs() < 0.02, "{added:?}");
     let report = with_standbys(0.4, 0.2, 0.2);
     assert_eq!(report.kept, ["warm-parent", "standby-parked"]);
-    assert_eq!(of(&report, "standby-hot").kept, Kept::OtherForm);
+    assert_eq!(of(&report, "standby-hot").kept, Decision::OtherForm);
     // Neither is worth more than a warm parent.
     let report = with_standbys(0.4, 0.4, 0.4);
     assert_eq!(report.kept, ["warm-parent"]);
     // Only one of them is.
     let report = with_standbys(0.4, 0.45, 0.1);
     assert_eq!(report.kept, ["warm-parent", "standby-hot"]);
-    assert_eq!(of(&report, "standby-parked").kept, Kept::Costs);
+    assert_eq!(of(&report, "standby-parked").kept, Decision::Costs);
 }

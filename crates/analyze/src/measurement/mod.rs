@@ -7,9 +7,9 @@
 
 mod decide;
 
-pub use decide::try_out;
-pub(crate) use preheat_model::tried::{
-    Kept, NotTried, TRIED_SCHEMA, Tried, TriedReport, TriedVariant,
+pub use decide::decide;
+pub(crate) use preheat_model::measurement::{
+    Decision, MEASUREMENT_SCHEMA, MeasurementReport, RemedyResult, SkippedRemedy, VariantResult,
 };
 
 use crate::run::{RunReport, Temperature};

@@ -3,12 +3,12 @@
 
 mod common;
 
-use common::tried::{hostile, nothing, training};
-use preheat_report::tried_html;
+use common::measurement::{hostile, nothing, training};
+use preheat_report::measurement_html;
 
 #[test]
 fn the_page_shows_the_decision_and_every_remedy() {
-    let html = tried_html(&training());
+    let html = measurement_html(&training());
     for part in [
         "11.1× as fast: 8.21\u{a0}s → 738\u{a0}ms.",
         "<section id=\"configurations\"",
@@ -29,25 +29,25 @@ fn the_page_shows_the_decision_and_every_remedy() {
 
 #[test]
 fn the_page_shows_that_nothing_helps_or_was_interrupted() {
-    let html = tried_html(&nothing());
+    let html = measurement_html(&nothing());
     assert!(html.contains("No remedy reduces 12\u{a0}ms significantly."));
     assert!(html.contains("No remedy helps here"));
     let mut report = training();
     report.interrupt();
-    let html = tried_html(&report);
+    let html = measurement_html(&report);
     assert!(html.contains("Interrupted: nothing was decided."));
     assert!(!html.contains("as fast"));
     report.interrupted = false;
-    assert!(tried_html(&report).contains("Too few starts were measured to decide anything"));
+    assert!(measurement_html(&report).contains("Too few starts were measured to decide anything"));
     report.interrupted = true;
     report.variants.clear();
-    assert!(tried_html(&report).contains("No start could be measured."));
+    assert!(measurement_html(&report).contains("No start could be measured."));
 }
 
 #[test]
 fn nothing_is_loaded_and_text_is_escaped() {
     for report in [training(), nothing(), hostile()] {
-        let html = tried_html(&report);
+        let html = measurement_html(&report);
         for bad in [
             "<script",
             "http:",

@@ -1,9 +1,11 @@
 //! Made-up measurements of remedies.
 
 use preheat_model::Machine;
-use preheat_model::compare::Estimate;
+use preheat_model::measurement::{
+    Decision, MEASUREMENT_SCHEMA, MeasurementReport, RemedyResult, SkippedRemedy, VariantResult,
+};
 use preheat_model::run::{Cause, CauseSeconds, Temperature};
-use preheat_model::tried::{Kept, NotTried, TRIED_SCHEMA, Tried, TriedReport, TriedVariant};
+use preheat_model::stats::Estimate;
 
 fn about(value: f64, by: f64) -> Estimate {
     Estimate {
@@ -13,8 +15,8 @@ fn about(value: f64, by: f64) -> Estimate {
     }
 }
 
-fn variant(remedies: &[&str], against: Temperature, time: f64, plain: f64) -> TriedVariant {
-    TriedVariant {
+fn variant(remedies: &[&str], against: Temperature, time: f64, plain: f64) -> VariantResult {
+    VariantResult {
         remedies: remedies.iter().map(|id| (*id).to_owned()).collect(),
         against,
         recording: format!("preheat-start-train/{}", remedies.join("+")),
@@ -40,8 +42,14 @@ fn causes(time: f64, remedies: &[&str]) -> Vec<CauseSeconds> {
     .to_vec()
 }
 
-fn tried(id: &str, predicted: Option<f64>, alone: f64, beside: Option<f64>, kept: Kept) -> Tried {
-    Tried {
+fn result(
+    id: &str,
+    predicted: Option<f64>,
+    alone: f64,
+    beside: Option<f64>,
+    kept: Decision,
+) -> RemedyResult {
+    RemedyResult {
         id: id.to_owned(),
         predicted,
         alone: Some(about(alone, 0.02)),
@@ -53,10 +61,10 @@ fn tried(id: &str, predicted: Option<f64>, alone: f64, beside: Option<f64>, kept
 }
 
 /// A training script on a GPU: some remedies help, others do not.
-pub fn training() -> TriedReport {
+pub fn training() -> MeasurementReport {
     use Temperature::{Disk, Process};
-    TriedReport {
-        schema: TRIED_SCHEMA.to_owned(),
+    MeasurementReport {
+        schema: MEASUREMENT_SCHEMA.to_owned(),
         preheat: "0.1.0".to_owned(),
         created: "2026-01-02T03:04:05Z".to_owned(),
         machine: Some(Machine {
@@ -88,18 +96,24 @@ pub fn training() -> TriedReport {
             variant(&["prefetch"], Disk, 11.9, 13.4),
         ],
         remedies: vec![
-            tried("warm-parent", Some(7.12), 7.28, Some(7.2), Kept::Alone),
-            tried(
+            result("warm-parent", Some(7.12), 7.28, Some(7.2), Decision::Alone),
+            result(
                 "overlapped-init",
                 Some(0.31),
                 0.28,
                 Some(0.196),
-                Kept::WithOthers,
+                Decision::WithOthers,
             ),
-            tried("loader-threads", None, -0.04, Some(-0.004), Kept::Unclear),
-            tried("prefetch", Some(2.3), 1.5, None, Kept::Alone),
+            result(
+                "loader-threads",
+                None,
+                -0.04,
+                Some(-0.004),
+                Decision::Unclear,
+            ),
+            result("prefetch", Some(2.3), 1.5, None, Decision::Alone),
         ],
-        not_tried: vec![NotTried {
+        skipped: vec![SkippedRemedy {
             id: "kept-caches".to_owned(),
             why: "the program was not seen to use a compile cache".to_owned(),
         }],
@@ -112,19 +126,19 @@ pub fn training() -> TriedReport {
 }
 
 /// A small program for which no remedy helps.
-pub fn nothing() -> TriedReport {
-    TriedReport {
+pub fn nothing() -> MeasurementReport {
+    MeasurementReport {
         command: vec!["./serve".to_owned()],
         iteration: String::new(),
         variants: vec![
             variant(&[], Temperature::Process, 0.012, 0.012),
             variant(&["warm-parent"], Temperature::Process, 0.0121, 0.012),
         ],
-        remedies: vec![Tried {
+        remedies: vec![RemedyResult {
             alone: Some(about(-0.0001, 0.001)),
-            ..tried("warm-parent", None, 0.0, None, Kept::Unclear)
+            ..result("warm-parent", None, 0.0, None, Decision::Unclear)
         }],
-        not_tried: Vec::new(),
+        skipped: Vec::new(),
         kept: Vec::new(),
         notes: vec![
             "No iterations were found: times are those to the end of the program.".to_owned(),
@@ -134,11 +148,11 @@ pub fn nothing() -> TriedReport {
 }
 
 /// A report with names that try to inject markup.
-pub fn hostile() -> TriedReport {
+pub fn hostile() -> MeasurementReport {
     let mut report = training();
     report.command = vec!["\u{1b}[31mred".to_owned(), "x".repeat(500)];
     report.remedies[0].id = "y".repeat(90);
-    report.not_tried[0].why = "\u{7}bell ".repeat(40);
+    report.skipped[0].why = "\u{7}bell ".repeat(40);
     report.variants[0].time_to_first = None;
     report
 }

@@ -1,8 +1,8 @@
 //! The names of remedies and configurations, and the format of their numbers.
 
-use preheat_model::compare::Estimate;
+use preheat_model::measurement::{Decision, MeasurementReport, VariantResult};
 use preheat_model::run::Temperature;
-use preheat_model::tried::{Kept, TriedReport, TriedVariant};
+use preheat_model::stats::Estimate;
 
 use crate::units::{ABSENT, bytes, duration, duration_parts};
 
@@ -12,7 +12,7 @@ pub(super) fn remedy(id: &str) -> String {
 }
 
 /// The name of a configuration: the remedies it applies.
-pub(super) fn variant(variant: &TriedVariant, report: &TriedReport) -> String {
+pub(super) fn variant(variant: &VariantResult, report: &MeasurementReport) -> String {
     let cold = match variant.against {
         Temperature::Process => "",
         Temperature::Disk => ", cold disk",
@@ -40,7 +40,7 @@ pub(super) fn variant(variant: &TriedVariant, report: &TriedReport) -> String {
 }
 
 /// The plain starts that remedies for colder starts are compared with, in sentences.
-pub(super) fn colder_bases(report: &TriedReport) -> Vec<String> {
+pub(super) fn colder_bases(report: &MeasurementReport) -> Vec<String> {
     let colder = [
         Temperature::Disk,
         Temperature::Caches,
@@ -61,9 +61,9 @@ pub(super) fn colder_bases(report: &TriedReport) -> Vec<String> {
 }
 
 /// The remedies that were not measured, by reason.
-pub(super) fn not_tried(report: &TriedReport) -> Vec<(&str, Vec<String>)> {
+pub(super) fn skipped(report: &MeasurementReport) -> Vec<(&str, Vec<String>)> {
     let mut reasons: Vec<(&str, Vec<String>)> = Vec::new();
-    for other in &report.not_tried {
+    for other in &report.skipped {
         let name = remedy(&other.id);
         match reasons.iter_mut().find(|(why, _)| *why == other.why) {
             Some((_, names)) => names.push(name),
@@ -74,7 +74,7 @@ pub(super) fn not_tried(report: &TriedReport) -> Vec<(&str, Vec<String>)> {
 }
 
 /// The memory that remedies hold between starts, as a sentence.
-pub(super) fn memory_held(report: &TriedReport) -> Option<String> {
+pub(super) fn memory_held(report: &MeasurementReport) -> Option<String> {
     let held = report.remedies.iter().filter_map(|of| {
         let holds = of.holds?;
         Some(format!(
@@ -89,7 +89,7 @@ pub(super) fn memory_held(report: &TriedReport) -> Option<String> {
 }
 
 /// The environment variables that remedies set, as a sentence.
-pub(super) fn variables(report: &TriedReport) -> Option<String> {
+pub(super) fn variables(report: &MeasurementReport) -> Option<String> {
     let each = report.remedies.iter().filter(|of| !of.variables.is_empty());
     let each: Vec<String> = each
         .map(|of| {
@@ -103,20 +103,20 @@ pub(super) fn variables(report: &TriedReport) -> Option<String> {
 }
 
 /// The decision on a remedy.
-pub(super) fn kept(kept: Kept) -> &'static str {
+pub(super) fn kept(kept: Decision) -> &'static str {
     match kept {
-        Kept::Alone => "kept",
-        Kept::WithOthers => "kept: adds to the others",
-        Kept::Unclear => "no: not significant",
-        Kept::Costs => "no: slower",
-        Kept::Slows => "no: later iterations are slower",
-        Kept::OtherForm => "no: the other form is kept",
-        Kept::NotMeasured => "no: not measured",
+        Decision::Alone => "kept",
+        Decision::WithOthers => "kept: adds to the others",
+        Decision::Unclear => "no: not significant",
+        Decision::Costs => "no: slower",
+        Decision::Slows => "no: later iterations are slower",
+        Decision::OtherForm => "no: the other form is kept",
+        Decision::NotMeasured => "no: not measured",
     }
 }
 
 /// The number of starts and what was measured.
-pub(super) fn about(report: &TriedReport) -> String {
+pub(super) fn about(report: &MeasurementReport) -> String {
     let starts = report.variants.iter().map(|variant| variant.values.len());
     let fewest = starts.clone().min().unwrap_or(0);
     let most = starts.max().unwrap_or(0);
@@ -133,7 +133,7 @@ pub(super) fn about(report: &TriedReport) -> String {
 }
 
 /// The decision for later starts.
-pub(super) fn decision(report: &TriedReport) -> String {
+pub(super) fn decision(report: &MeasurementReport) -> String {
     if report.interrupted {
         return "Interrupted: nothing was decided.".to_owned();
     }

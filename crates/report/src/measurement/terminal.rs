@@ -1,8 +1,8 @@
 //! Renders a measurement of remedies as two tables: the times of each configuration, and
 //! the result for each remedy.
 
-use preheat_model::compare::Estimate;
-use preheat_model::tried::{Kept, TriedReport, TriedVariant};
+use preheat_model::measurement::{Decision, MeasurementReport, VariantResult};
+use preheat_model::stats::Estimate;
 
 use super::words::{self, saved, short, time};
 use crate::html::markup::command_line;
@@ -22,7 +22,7 @@ const MIN_NAME: usize = 16;
 const ADDED: &str = "added";
 
 /// Renders the report; no line is wider than the terminal.
-pub fn tried_terminal(report: &TriedReport, terminal: &Terminal) -> String {
+pub fn measurement_terminal(report: &MeasurementReport, terminal: &Terminal) -> String {
     let mut screen = Screen::new(terminal);
     screen.paragraph(&[], 0, Style::Bold, &clean(&command_line(&report.command)));
     screen.paragraph(&[], 0, Style::Dim, &words::about(report));
@@ -30,7 +30,7 @@ pub fn tried_terminal(report: &TriedReport, terminal: &Terminal) -> String {
     variants(&mut screen, report);
     remedies(&mut screen, report);
     screen.blank();
-    for (why, remedies) in words::not_tried(report) {
+    for (why, remedies) in words::skipped(report) {
         let lead = format!("{} not measured: ", remedies.join(", "));
         screen.paragraph(&[(Style::Dim, &*lead)], 2, Style::Dim, why);
     }
@@ -47,10 +47,10 @@ pub fn tried_terminal(report: &TriedReport, terminal: &Terminal) -> String {
     screen.finish()
 }
 
-fn variants(screen: &mut Screen, report: &TriedReport) {
+fn variants(screen: &mut Screen, report: &MeasurementReport) {
     let room = screen.terminal.width;
-    let is_faster = |variant: &TriedVariant| variant.saved.is_some_and(|of| of.low > Some(0.0));
-    let style = |variant: &TriedVariant| match is_faster(variant) {
+    let is_faster = |variant: &VariantResult| variant.saved.is_some_and(|of| of.low > Some(0.0));
+    let style = |variant: &VariantResult| match is_faster(variant) {
         true => Style::Green,
         false => Style::Plain,
     };
@@ -79,7 +79,7 @@ fn variants(screen: &mut Screen, report: &TriedReport) {
     }
     let bars = room.saturating_sub(shown.width() + 2).min(BAR);
     if bars >= MIN_BAR {
-        let value = |variant: &TriedVariant| variant.time_to_first.map_or(0.0, |time| time.value);
+        let value = |variant: &VariantResult| variant.time_to_first.map_or(0.0, |time| time.value);
         let slowest = report.variants.iter().map(value).fold(0.0, f64::max);
         let cells = (report.variants.iter())
             .map(|variant| (style(variant), bar(value(variant), slowest, bars)));
@@ -91,7 +91,7 @@ fn variants(screen: &mut Screen, report: &TriedReport) {
     }
 }
 
-fn remedies(screen: &mut Screen, report: &TriedReport) {
+fn remedies(screen: &mut Screen, report: &MeasurementReport) {
     if report.remedies.is_empty() {
         return;
     }
@@ -104,19 +104,19 @@ fn remedies(screen: &mut Screen, report: &TriedReport) {
         left(""),
     ]);
     table.keep_first(MIN_NAME);
-    for tried in &report.remedies {
-        let style = match tried.kept {
+    for result in &report.remedies {
+        let style = match result.kept {
             kept if kept.is_kept() => Style::Green,
-            Kept::Costs | Kept::Slows => Style::Red,
+            Decision::Costs | Decision::Slows => Style::Red,
             _ => Style::Plain,
         };
-        let predicted = tried.predicted.map(duration);
+        let predicted = result.predicted.map(duration);
         let cells = [
-            words::remedy(&tried.id),
+            words::remedy(&result.id),
             predicted.map_or_else(|| ABSENT.to_owned(), |seconds| format!("−{seconds}")),
-            tried.alone.map_or_else(|| ABSENT.to_owned(), short),
-            tried.with_others.map_or_else(|| ABSENT.to_owned(), short),
-            words::kept(tried.kept).to_owned(),
+            result.alone.map_or_else(|| ABSENT.to_owned(), short),
+            result.with_others.map_or_else(|| ABSENT.to_owned(), short),
+            words::kept(result.kept).to_owned(),
         ];
         table.row(cells.map(|text| (style, text)).to_vec());
     }
