@@ -1,4 +1,4 @@
-"""What `preheat run` costs: plain, recorded and profiled starts, in one random series.
+"""The cost of `preheat run`: plain, recorded and profiled starts, in one random series.
 
     python examples/cost.py --preheat target/release/preheat linear.py
     python examples/cost.py --starts 8 --json cost.json resnet50.py train
@@ -89,7 +89,7 @@ def pairs(iterations, kind):
 
 
 def within(arguments):
-    """What recording costs within each start: without detail, with it, and as it is done."""
+    """The cost of recording within each start: without detail, with it, and on the usual schedule."""
     os.environ["ALTERNATE"] = "1"
     os.environ["ITERATIONS"] = str(timing.LEAD_IN + arguments.iterations)
     kinds = {"sparse": timing.SPARSE, "detailed": timing.DETAILED}
@@ -137,11 +137,11 @@ def within(arguments):
 def main():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--preheat", default="preheat", help="the program to measure")
-    parser.add_argument("--other", help="another build of preheat, measured beside it")
-    parser.add_argument("--starts", type=int, default=6, help="starts of each kind")
+    parser.add_argument("--other", help="another build of preheat, measured alongside")
+    parser.add_argument("--starts", type=int, default=6, help="starts per configuration")
     parser.add_argument("--seed", type=int, default=1, help="seeds the order")
-    parser.add_argument("--no-profiler", action="store_true", help="leave torch.profiler out")
-    parser.add_argument("--cores", type=int, help="run each start on so many cores, the fastest")
+    parser.add_argument("--no-profiler", action="store_true", help="skip the starts under torch.profiler")
+    parser.add_argument("--cores", type=int, help="run each start on this many cores, the fastest")
     parser.add_argument("--within", action="store_true", help="compare iterations of the same starts")
     parser.add_argument("--iterations", type=int, default=600, help="iterations that alternate, with --within")
     parser.add_argument("--json", help="write all numbers to this file")
