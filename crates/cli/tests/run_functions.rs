@@ -278,7 +278,7 @@ fn openmp_threads_are_reported_by_their_function() {
 int main(void) {
     double sum = 0;
     #pragma omp parallel for reduction(+:sum) num_threads(4)
-    for (long i = 0; i < 400000000; i++) sum += 1.0 / (i + 1);
+    for (long i = 0; i < 2000000000; i++) sum += 1.0 / (i + 1);
     return sum < 0;
 }
 ";
