@@ -11,7 +11,7 @@ use std::sync::LazyLock;
 
 use regex_lite::{Captures, Regex};
 
-use super::source::expression;
+use super::statements::expression;
 
 /// Extensions of files in which two slashes begin a comment.
 const WITH_SLASHES: [&str; 9] = ["c", "cc", "cpp", "cu", "cuh", "cxx", "h", "hh", "hpp"];

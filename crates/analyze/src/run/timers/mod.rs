@@ -15,6 +15,7 @@ mod passing;
 mod regions;
 mod site;
 mod source;
+mod statements;
 mod summary;
 
 use std::collections::BTreeSet;

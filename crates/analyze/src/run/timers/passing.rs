@@ -9,7 +9,7 @@ use std::sync::LazyLock;
 
 use regex_lite::{Captures, Regex};
 
-use super::source::{differences, expression, indentation, variable_of};
+use super::statements::{differences, expression, indentation, variable_of};
 
 /// `def report(label, began):`
 static PYTHON: LazyLock<Regex> =

@@ -5,14 +5,13 @@
 //! a parser: it needs to understand only assignments and differences, in Python and C++
 //! alike. Readings that it does not understand are not part of any region.
 
-use std::borrow::Cow;
 use std::collections::{BTreeMap, BTreeSet};
-use std::sync::LazyLock;
 
-use regex_lite::{Captures, Regex};
+use regex_lite::Captures;
 
-use super::body::{has_slashes, normalized, without_strings};
+use super::body::{has_slashes, normalized};
 use super::passing::{Parameter, passed};
+use super::statements::*;
 
 /// The clock readings of one file.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -36,102 +35,8 @@ pub struct SourceTimers {
     pub returns: Vec<u32>,
 }
 
-/// A variable or a field of one: `start`, `self.start`, `timer->begin`.
-const NAME: &str = r"[A-Za-z_]\w*(?:(?:\.|->)[A-Za-z_]\w*|\[[^\[\]]*\])*";
-
-/// `start = …`, `auto start = …`, `start: float = …`.
-static ASSIGNED: LazyLock<Regex> =
-    LazyLock::new(|| expression(r"^\s*(?:(?:[\w<>,*& ]|::)+[ *&])?(NAME)\s*(?::[^=]+)?=([^=].*)$"));
-/// `start, count = time.time(), 0`.
-static UNPACKED: LazyLock<Regex> =
-    LazyLock::new(|| expression(r"^\s*\(?(NAME(?:\s*,\s*NAME)+)\)?\s*=([^=].*)$"));
-/// `(start := time.time())`.
-static NAMED: LazyLock<Regex> = LazyLock::new(|| expression(r"(NAME)\s*:="));
-/// `clock_gettime(CLOCK_MONOTONIC, &start)`, `gettimeofday(&start, NULL)`.
-static FILLED: LazyLock<Regex> =
-    LazyLock::new(|| expression(r"(?:clock_gettime|gettimeofday)\s*\(.*&\s*(NAME)"));
-/// `time.time() - start`, `time.time() * 1000 - start`.
-static READING_LESS: LazyLock<Regex> =
-    LazyLock::new(|| expression(r"\)\s*(?:[*/]\s*[\w.]+\s*)?-\s*(NAME)(?:\s*\(|\b)?"));
-/// `end - start`, including fields of C structs.
-static LESS: LazyLock<Regex> = LazyLock::new(|| expression(r"(NAME)\s*-\s*(NAME)"));
-/// `SECONDS(end) - SECONDS(start)`, `(b) - (a)`.
-static WRAPPED_LESS: LazyLock<Regex> =
-    LazyLock::new(|| expression(r"\(\s*&?\s*(NAME)\s*\)\s*-\s*\w*\(\s*&?\s*(NAME)\s*\)"));
-/// `last = now`.
-static COPIED: LazyLock<Regex> = LazyLock::new(|| {
-    expression(r"^\s*(?:(?:[\w<>,*& ]|::)+[ *&])?(NAME)\s*=\s*(NAME)\s*;?\s*(?:#.*|//.*)?$")
-});
-/// `times.append(time.time())`, `events.append((start, time.time()))`.
-static COLLECTED: LazyLock<Regex> =
-    LazyLock::new(|| expression(r"(NAME)\.(?:append|push_back|emplace_back)\s*\((.*)$"));
-/// `report(start, time.time())`.
-static PASSED: LazyLock<Regex> = LazyLock::new(|| expression(r"^\s*(NAME)\s*\((.*)$"));
-/// `for start, end in zip(starts, ends)`.
-static ZIPPED: LazyLock<Regex> = LazyLock::new(|| {
-    expression(
-        r"\b([A-Za-z_]\w*)\s*,\s*([A-Za-z_]\w*)\s+in\s+zip\s*\(\s*(NAME)\s*,\s*(NAME)\s*[,)]",
-    )
-});
-/// `return time.time()`, `now = lambda: time.time()`.
-static RETURNED: LazyLock<Regex> =
-    LazyLock::new(|| expression(r"^\s*(?:return\b|\w+\s*=\s*lambda\b[^:]*:)"));
-/// `"start": time.time()` in a dictionary.
-static KEYED: LazyLock<Regex> =
-    LazyLock::new(|| expression(r#"["']([A-Za-z_]\w*)["']\s*:\s*[\w.]+\(\)"#));
-/// Python statements that may be followed by another one on their line, after a colon.
-static HEADER: LazyLock<Regex> = LazyLock::new(|| {
-    expression(r"^\s*(?:async\s+)?(?:def|class|if|elif|else|for|while|with|try|finally)\b")
-});
-/// The first line of a Python function.
-static FUNCTION: LazyLock<Regex> = LazyLock::new(|| expression(r"^\s*(?:async\s+)?def\b"));
-/// The first line of a C++ function.
-static CPP_FUNCTION: LazyLock<Regex> =
-    LazyLock::new(|| expression(r"^\s*[\w:<>,*&~\[\] ]+\(.*\)[\w\s]*\{?"));
-/// Statements that look like the first line of a C++ function.
-static CONTROL: LazyLock<Regex> = LazyLock::new(|| {
-    expression(r"^\s*\}?\s*(?:if|else|elif|switch|with|try|except|catch|finally|case|match)\b")
-});
-/// `while`, `if`, and the end of a `do` loop.
-static CONDITION: LazyLock<Regex> =
-    LazyLock::new(|| expression(r"^\s*\}?\s*(?:else\s+)?(?:while|if|elif)\b"));
-static LOOP: LazyLock<Regex> = LazyLock::new(|| expression(r"^\s*(?:async\s+)?(?:for|while|do)\b"));
-/// `std::vector<time_point> times`, without a value.
-static VECTOR: LazyLock<Regex> = LazyLock::new(|| expression(r"^\s*[\w:]+<.*>\s+(NAME)\s*$"));
-/// `Timer() : begin(steady_clock::now()) {}`, `time_point begin(steady_clock::now())`.
-static INITIALIZED: LazyLock<Regex> =
-    LazyLock::new(|| expression(r"[:,\s](NAME)\s*[({]\s*[\w:.]+\(\)\s*[)}]"));
-/// A C++ class without an explicit constructor: the compiler names its first line.
-static CLASS: LazyLock<Regex> =
-    LazyLock::new(|| expression(r"^\s*(?:template\s*<.*>\s*)?(?:class|struct)\s+\w+[^;()]*\{"));
-/// `t += time.time()`, after `t = -time.time()`.
-static ADDED: LazyLock<Regex> = LazyLock::new(|| expression(r"^\s*(NAME)\s*\+="));
-/// `times["start"]`, `times[i]`.
-static INDEXED: LazyLock<Regex> = LazyLock::new(|| expression(r"\b([A-Za-z_]\w*)\[([^\[\]\n]*)\]"));
-static ANY_NAME: LazyLock<Regex> = LazyLock::new(|| expression(r"(NAME)"));
-
 /// Begins the name of a field of any object.
 const ANY_OBJECT: &str = "*.";
-
-/// A regular expression in which `NAME` stands for a variable or field.
-pub(super) fn expression(pattern: &str) -> Regex {
-    // The patterns are constants, and a test compiles all of them.
-    #[expect(clippy::unwrap_used, reason = "a constant")]
-    Regex::new(&pattern.replace("NAME", NAME)).unwrap()
-}
-
-/// Returns true for a condition on the time that has passed, such as the deadline of a loop:
-/// `while time.time() - start < 5:`.
-fn is_deadline(text: &str) -> bool {
-    let compared = |names: Captures| {
-        let rest = names.get(0).and_then(|found| text.get(found.end()..));
-        let rest = rest.unwrap_or_default().trim_start_matches([' ', ')']);
-        // `<<` writes to a stream.
-        ["<", ">"].iter().any(|sign| rest.starts_with(sign))
-            && !["<<", ">>"].iter().any(|sign| rest.starts_with(sign))
-    };
-    CONDITION.is_match(text) && READING_LESS.captures_iter(text).all(compared)
-}
 
 /// Finds the readings on `lines` (counted from 1) that the source of a file subtracts.
 pub fn timers_in(file: &str, source: &str, lines: &[u32]) -> SourceTimers {
@@ -139,222 +44,49 @@ pub fn timers_in(file: &str, source: &str, lines: &[u32]) -> SourceTimers {
     let texts: Vec<&str> = source.lines().collect();
     let whole = joined(&texts, has_slashes(file));
     let passed = passed(&whole);
-    let mut found = Found::default();
+    let mut found = Readings::default();
     for &line in lines {
         let index = (line as usize).checked_sub(1);
         let from = index.and_then(|index| texts.get(index..));
         if let Some([text, rest @ ..]) = from {
             match CLASS.is_match(text) {
-                true => found.class(line, text, rest),
-                false => found.line(line, text, statement_at(&whole, line)),
+                true => found.add_class(line, text, rest),
+                false => found.add_line(line, text, statement_at(&whole, line)),
             }
         }
     }
     // A copy may be of a copy.
     for _ in 0..2 {
         for text in &whole {
-            found.copy(text);
+            found.add_copy(text);
         }
-        found.pass(&passed.parameters);
+        found.bind_parameters(&passed.parameters);
     }
     for text in &whole {
         for (later, earlier) in differences(text) {
-            found.subtracted(&later, &earlier);
+            found.pair_difference(&later, &earlier);
         }
     }
     for (later, earlier) in &passed.differences {
-        found.subtracted(later, earlier);
+        found.pair_difference(later, earlier);
     }
-    found.close(&texts);
+    found.pair_pending(&texts);
     for names in &passed.together {
-        found.given_together(names);
+        found.pair_given_together(names);
     }
-    found.returned_together(&texts);
-    found.returned_soon(&texts);
-    let unlike = found.unlike(&texts);
+    found.pair_returned_together(&texts);
+    found.add_returned_soon(&texts);
+    let unlike = found.kinds_on_same_lines(&texts);
     SourceTimers {
         unlike: unlike.iter().map(|(line, _)| *line).collect(),
         within: unlike,
-        chains: found.chains(),
+        chains: found.chained(),
         conditions: found.conditions,
         differences: found.differences.keys().copied().collect(),
         variables: found.differences.into_values().collect(),
         one_line: found.one_line.into_iter().collect(),
         returns: found.returns,
     }
-}
-
-/// The differences of two variables in a text: the later and the earlier one.
-pub(super) fn differences(text: &str) -> Vec<(String, String)> {
-    let all = LESS
-        .captures_iter(text)
-        .chain(WRAPPED_LESS.captures_iter(text));
-    all.map(|names| (variable(&names, 1), variable(&names, 2)))
-        .collect()
-}
-
-/// The statements of a source: one that has several lines, because a bracket is open, is at the
-/// first of them, and the others are empty.
-fn joined<'a>(texts: &[&'a str], slashes: bool) -> Vec<Cow<'a, str>> {
-    /// A bracket is not open for more lines.
-    const MAX_OPEN_LINES: usize = 16;
-    let mut whole: Vec<Cow<str>> = texts.iter().map(|text| Cow::Borrowed(*text)).collect();
-    let mut at = 0;
-    while at < texts.len() {
-        let mut depth = open(texts[at], slashes);
-        let mut end = at + 1;
-        while depth.is_some_and(|depth| depth > 0) && end < texts.len().min(at + MAX_OPEN_LINES) {
-            // The last line may end a statement of C.
-            let text = texts[end].trim_end().trim_end_matches(';');
-            depth = depth.zip(open(text, slashes)).map(|(all, one)| all + one);
-            end += 1;
-        }
-        if depth == Some(0) && end > at + 1 {
-            let rest = texts[at + 1..end].iter().map(|text| text.trim());
-            let parts: Vec<&str> = [texts[at]].into_iter().chain(rest).collect();
-            whole[at] = Cow::Owned(parts.join(" "));
-            whole[at + 1..end].fill(Cow::Borrowed(""));
-            at = end;
-        } else {
-            at += 1;
-        }
-    }
-    whole
-}
-
-/// The number of brackets that a line leaves open; none if it contains a block, or more than one
-/// statement.
-fn open(text: &str, slashes: bool) -> Option<i32> {
-    if slashes && text.trim_start().starts_with('#') {
-        return None;
-    }
-    let mut depth = 0;
-    for c in without_strings(text, slashes).chars() {
-        match c {
-            '(' | '[' => depth += 1,
-            ')' | ']' => depth -= 1,
-            ';' | '{' | '}' => return None,
-            _ => {}
-        }
-    }
-    Some(depth)
-}
-
-/// The statement that a line belongs to.
-fn statement_at<'a>(whole: &'a [Cow<str>], line: u32) -> &'a str {
-    let mut before = whole.iter().take(line as usize).rev();
-    before.find(|text| !text.is_empty()).map_or("", |text| text)
-}
-
-/// Writes `times["start"]` as `times.start`, if all keys of `times` are constants: then they
-/// are known, as the fields of an object are.
-fn with_fields(source: &str) -> Cow<'_, str> {
-    let key = |found: &Captures| {
-        let index = found.get(2).map_or("", |index| index.as_str()).trim();
-        let inner = |quote| index.strip_prefix(quote)?.strip_suffix(quote);
-        let key = inner('"').or_else(|| inner('\''))?;
-        let is_name = |(at, c): (usize, char)| {
-            c == '_' || c.is_alphanumeric() && (at, c.is_numeric()) != (0, true)
-        };
-        (!key.is_empty() && key.chars().enumerate().all(is_name)).then(|| key.to_owned())
-    };
-    let name = |found: &Captures| found.get(1).map_or("", |name| name.as_str()).to_owned();
-    let computed: BTreeSet<String> = (INDEXED.captures_iter(source))
-        .filter(|found| key(found).is_none())
-        .map(|found| name(&found))
-        .collect();
-    INDEXED.replace_all(source, |found: &Captures| match key(found) {
-        Some(key) if !computed.contains(&name(found)) => format!("{}.{key}", name(found)),
-        _ => found.get(0).map_or("", |all| all.as_str()).to_owned(),
-    })
-}
-
-/// The statements of a line.
-fn statements(text: &str) -> Vec<&str> {
-    // In C and C++, braces and semicolons both separate statements.
-    let braces = text.contains(';');
-    let mut statements = Vec::new();
-    let mut quote = None;
-    let mut depth = 0;
-    let mut begin = 0;
-    let mut in_header = HEADER.is_match(text);
-    for (at, c) in text.char_indices() {
-        match (quote, c) {
-            (Some(open), _) => {
-                if c == open {
-                    quote = None;
-                }
-                continue;
-            }
-            (None, '"' | '\'') => quote = Some(c),
-            (None, '(' | '[') => depth += 1,
-            (None, ')' | ']') => depth -= 1,
-            _ => {}
-        }
-        let separates = match c {
-            ';' => true,
-            '{' | '}' => braces,
-            ':' => in_header && !text[at..].starts_with(":="),
-            _ => false,
-        };
-        if separates && depth <= 0 {
-            in_header &= c != ':';
-            statements.push(&text[begin..at]);
-            begin = at + c.len_utf8();
-        }
-    }
-    statements.push(&text[begin..]);
-    statements.retain(|statement| !statement.trim().is_empty());
-    statements
-}
-
-/// Returns true if one of several statements on a line may read a clock.
-fn may_read(statement: &str) -> bool {
-    statement.contains("()") || FILLED.is_match(statement)
-}
-
-/// Splits at commas outside of brackets.
-fn parts(text: &str) -> Vec<&str> {
-    let mut depth = 0;
-    let split = text.split(|c: char| {
-        match c {
-            '(' | '[' | '{' => depth += 1,
-            ')' | ']' | '}' => depth -= 1,
-            _ => {}
-        }
-        c == ',' && depth == 0
-    });
-    split.map(str::trim).collect()
-}
-
-/// A captured name in the form used for variables.
-fn variable(names: &Captures, at: usize) -> String {
-    plain(names.get(at).map_or("", |found| found.as_str()))
-}
-
-/// A name in the form used for variables.
-pub(super) fn variable_of(name: &str) -> String {
-    plain(name)
-}
-
-/// A name without the time field of a C struct, and without indices, since the element is
-/// unknown.
-fn plain(name: &str) -> String {
-    let ends = ["tv_sec", "tv_nsec", "tv_usec"];
-    let field = ends.iter().find_map(|end| name.strip_suffix(end));
-    let object = field.and_then(|name| name.strip_suffix('.').or(name.strip_suffix("->")));
-    // The element that a stack of readings returns.
-    let name = object.or(name.strip_suffix(".pop")).unwrap_or(name);
-    let mut plain = String::new();
-    let mut depth = 0;
-    for c in name.chars() {
-        depth -= i32::from(c == ']');
-        if depth == 0 {
-            plain.push(c);
-        }
-        depth += i32::from(c == '[');
-    }
-    plain
 }
 
 /// A statement that reads a clock: its line, and its index within the line.
@@ -365,7 +97,7 @@ struct Site {
 }
 
 #[derive(Default)]
-struct Found {
+struct Readings {
     /// The readings that each variable holds.
     variables: BTreeMap<String, BTreeSet<Site>>,
     /// Readings from which a variable is subtracted immediately.
@@ -388,9 +120,9 @@ struct Found {
     at_once: Vec<(Site, Vec<String>)>,
 }
 
-impl Found {
+impl Readings {
     /// Adds a line that reads a clock, and the statement that it is a part of.
-    fn line(&mut self, line: u32, text: &str, whole: &str) {
+    fn add_line(&mut self, line: u32, text: &str, whole: &str) {
         let statements = statements(text);
         let alone = statements.len() == 1;
         let mut is_understood = false;
@@ -400,16 +132,16 @@ impl Found {
                     line,
                     statement: number,
                 };
-                is_understood |= self.reading(site, statement);
+                is_understood |= self.add_statement(site, statement);
             }
         }
         if !is_understood && whole != text {
-            self.reading(Site { line, statement: 0 }, whole);
+            self.add_statement(Site { line, statement: 0 }, whole);
         }
     }
 
     /// Adds a class that reads a clock in the initializer of a field.
-    fn class(&mut self, line: u32, head: &str, fields: &[&str]) {
+    fn add_class(&mut self, line: u32, head: &str, fields: &[&str]) {
         let site = Site { line, statement: 0 };
         let mut depth = 0;
         let in_head = head.split_once('{').map_or("", |(_, fields)| fields);
@@ -423,21 +155,21 @@ impl Found {
             if (before, depth) == (0, 0) {
                 let is_field = |text: &&str| ASSIGNED.is_match(text) && may_read(text);
                 for field in statements(text).into_iter().filter(is_field) {
-                    self.reading(site, field);
+                    self.add_statement(site, field);
                 }
             }
         }
     }
 
     /// Adds a statement that reads a clock. Returns true if its reading is held or subtracted.
-    fn reading(&mut self, site: Site, text: &str) -> bool {
+    fn add_statement(&mut self, site: Site, text: &str) -> bool {
         let keys: Vec<String> = (KEYED.captures_iter(text))
             .map(|names| variable(&names, 1))
             .collect();
         for key in &keys {
-            self.holds(format!("{ANY_OBJECT}{key}"), site);
+            self.add_reading(format!("{ANY_OBJECT}{key}"), site);
         }
-        let subtracted: Vec<String> = (READING_LESS.captures_iter(text))
+        let subtracted: Vec<String> = (READING_DIFFERENCE.captures_iter(text))
             .map(|names| variable(&names, 1))
             .collect();
         if !subtracted.is_empty() && is_deadline(text) {
@@ -454,12 +186,12 @@ impl Found {
         } else if RETURNED.is_match(text) {
             self.returns.push(site.line);
         } else if let Some(names) = FILLED.captures(text) {
-            self.holds(variable(&names, 1), site);
+            self.add_reading(variable(&names, 1), site);
         } else if let Some(names) = UNPACKED.captures(text) {
             self.unpacked(site, &names);
         } else if NAMED.is_match(text) {
             for names in NAMED.captures_iter(text) {
-                self.holds(variable(&names, 1), site);
+                self.add_reading(variable(&names, 1), site);
             }
         } else if ASSIGNED.is_match(text) {
             // `last = start = time.time()` assigns twice.
@@ -467,14 +199,14 @@ impl Found {
             let mut all = Vec::new();
             while let Some(names) = ASSIGNED.captures(rest) {
                 all.push(variable(&names, 1));
-                self.holds(variable(&names, 1), site);
+                self.add_reading(variable(&names, 1), site);
                 rest = names.get(2).map_or("", |value| value.as_str());
             }
             if all.len() > 1 {
                 self.at_once.push((site, all));
             }
         } else if let Some(names) = INITIALIZED.captures(text) {
-            self.holds(variable(&names, 1), site);
+            self.add_reading(variable(&names, 1), site);
         } else if let Some(names) = PASSED.captures(text) {
             let arguments = arguments(&names);
             let is_alone = arguments.is_empty();
@@ -493,16 +225,16 @@ impl Found {
         let one_each = values.len() == targets.len();
         for (at, name) in targets.into_iter().enumerate() {
             if !one_each || values[at].contains('(') {
-                self.holds(plain(name), site);
+                self.add_reading(plain(name), site);
             }
         }
     }
 
-    fn holds(&mut self, variable: String, site: Site) {
+    fn add_reading(&mut self, variable: String, site: Site) {
         self.variables.entry(variable).or_default().insert(site);
     }
 
-    fn copy(&mut self, text: &str) {
+    fn add_copy(&mut self, text: &str) {
         if let Some(names) = COPIED.captures(text)
             && let Some(sites) = self.variables.get(&variable(&names, 2))
         {
@@ -513,7 +245,7 @@ impl Found {
     }
 
     /// Lets parameters hold the readings of their arguments.
-    fn pass(&mut self, parameters: &[Parameter]) {
+    fn bind_parameters(&mut self, parameters: &[Parameter]) {
         for parameter in parameters {
             let Some(sites) = self.readings_of(&parameter.argument).cloned() else {
                 continue;
@@ -526,7 +258,7 @@ impl Found {
         }
     }
 
-    fn subtracted(&mut self, later: &str, earlier: &str) {
+    fn pair_difference(&mut self, later: &str, earlier: &str) {
         let at_once = |site: &Site| {
             let mut all = self.at_once.iter().filter(|(at, _)| at == site);
             let both = [later, earlier];
@@ -535,13 +267,13 @@ impl Found {
         let ends = self.readings_of(later).into_iter().flatten().copied();
         let ends: Vec<Site> = ends.filter(|to| !at_once(to)).collect();
         for to in ends {
-            self.ends(to, earlier);
+            self.pair_with_variable(to, earlier);
         }
     }
 
     /// Pairs the readings of variables that a function gets together, unless they end another
     /// region.
-    fn given_together(&mut self, names: &[String]) {
+    fn pair_given_together(&mut self, names: &[String]) {
         let held = names.iter().filter_map(|name| {
             let first = self.readings_of(name)?.first()?;
             Some((*first, name))
@@ -557,13 +289,13 @@ impl Found {
             };
             let ends: Vec<Site> = ends.filter(is_free).collect();
             for to in ends {
-                self.ends(to, earlier);
+                self.pair_with_variable(to, earlier);
             }
         }
     }
 
-    fn close(&mut self, texts: &[&str]) {
-        for (later, earlier) in self.lists(texts) {
+    fn pair_pending(&mut self, texts: &[&str]) {
+        for (later, earlier) in self.subtracted_lists(texts) {
             self.passed.retain(|(site, list, _)| {
                 let list = list.as_ref();
                 let is_element = list.filter(|list| [&later, &earlier].contains(list));
@@ -573,14 +305,14 @@ impl Found {
                 }
                 is_element.is_none()
             });
-            self.subtracted(&later, &earlier);
+            self.pair_difference(&later, &earlier);
         }
         let mut appended: BTreeMap<String, BTreeSet<Site>> = BTreeMap::new();
         for (site, list, arguments) in &self.passed {
-            let is_reading = arguments
+            let appends_only_new_reading = arguments
                 .iter()
                 .all(|name| self.readings_of(name).is_none());
-            if let Some(list) = list.as_ref().filter(|_| is_reading) {
+            if let Some(list) = list.as_ref().filter(|_| appends_only_new_reading) {
                 appended.entry(list.clone()).or_default().insert(*site);
             }
         }
@@ -592,7 +324,7 @@ impl Found {
                 self.passed
                     .retain(|(_, list, _)| list.as_ref() != Some(&name));
             }
-            self.ends(to, &name);
+            self.pair_with_variable(to, &name);
         }
         for (to, list, arguments) in std::mem::take(&mut self.passed) {
             let known = |name: &&String| self.readings_of(name).is_some();
@@ -604,11 +336,11 @@ impl Found {
                     let others = appended.get(&list).cloned().unwrap_or_default();
                     let elements: BTreeSet<Site> = first.into_iter().chain(others).collect();
                     let elements = before_in_list(texts, &list, &elements, to);
-                    self.follows(to, &elements, &list);
+                    self.pair_in_list(to, &elements, &list);
                 }
                 _ => {
                     for name in earlier {
-                        self.ends(to, &name);
+                        self.pair_with_variable(to, &name);
                     }
                 }
             }
@@ -617,9 +349,9 @@ impl Found {
 
     /// Lists of readings whose elements are subtracted from those of another list, with that
     /// one: `ends[i] - starts[i]`, or `end - start` of two lists that are zipped.
-    fn lists(&self, texts: &[&str]) -> BTreeSet<(String, String)> {
+    fn subtracted_lists(&self, texts: &[&str]) -> BTreeSet<(String, String)> {
         let differences: BTreeSet<(String, String)> = (texts.iter())
-            .flat_map(|text| LESS.captures_iter(text))
+            .flat_map(|text| DIFFERENCE.captures_iter(text))
             .map(|names| (variable(&names, 1), variable(&names, 2)))
             .collect();
         let element = |name: &String| name.strip_suffix("[]").map(str::to_owned);
@@ -645,7 +377,7 @@ impl Found {
     /// Pairs the readings that a function returns together, as in `return start, end`: each
     /// with the one before it. The callers may use the same two names for every call, so the
     /// lines that call the function do not show which readings belong to one call.
-    fn returned_together(&mut self, texts: &[&str]) {
+    fn pair_returned_together(&mut self, texts: &[&str]) {
         for (at, text) in texts.iter().enumerate() {
             let line = at as u32 + 1;
             for (number, statement) in statements(text).into_iter().enumerate() {
@@ -692,7 +424,7 @@ impl Found {
 
     /// Adds readings that a variable holds only to be returned, by a helper such as
     /// `clock_gettime(CLOCK_MONOTONIC, &t); return t.tv_sec + 1e-9 * t.tv_nsec;`.
-    fn returned_soon(&mut self, texts: &[&str]) {
+    fn add_returned_soon(&mut self, texts: &[&str]) {
         /// The lines after a reading in which it is returned.
         const MAX_LINES_TO_RETURN: usize = 6;
         let is_subtracted = |line: u32| {
@@ -736,7 +468,7 @@ impl Found {
 
     /// Pairs a reading with the one before it in a list. Which one that is depends on the
     /// order at run time, unless both are on the same line.
-    fn follows(&mut self, to: Site, elements: &BTreeSet<Site>, list: &str) {
+    fn pair_in_list(&mut self, to: Site, elements: &BTreeSet<Site>, list: &str) {
         let before = elements.range(..to).next_back();
         if let Some(from) = before.filter(|from| from.line == to.line) {
             self.one_line.insert(to.line);
@@ -751,7 +483,7 @@ impl Found {
     }
 
     /// The lines with a reading that belongs to two regions.
-    fn chains(&self) -> Vec<(u32, Vec<(u32, u32)>)> {
+    fn chained(&self) -> Vec<(u32, Vec<(u32, u32)>)> {
         let numbered = |(line, within): (&u32, &BTreeSet<(usize, usize)>)| {
             let ends = within.iter().flat_map(|(from, to)| [*from, *to]);
             let readings: Vec<usize> = ends.collect::<BTreeSet<usize>>().into_iter().collect();
@@ -773,7 +505,7 @@ impl Found {
 
     /// Pairs the reading at `to` with the variable subtracted from it, which was assigned
     /// on the nearest line before, or, in a loop, on the nearest line after.
-    fn ends(&mut self, to: Site, variable: &str) {
+    fn pair_with_variable(&mut self, to: Site, variable: &str) {
         let Some(sites) = self.readings_of(variable) else {
             return;
         };
@@ -796,12 +528,10 @@ impl Found {
             self.differences.insert((from.line, to.line), number);
         }
     }
-}
 
-impl Found {
     /// The lines with several regions whose statements differ: regions of different work. Each
     /// region has the number of its text.
-    fn unlike(&self, texts: &[&str]) -> Vec<(u32, Vec<u32>)> {
+    fn kinds_on_same_lines(&self, texts: &[&str]) -> Vec<(u32, Vec<u32>)> {
         let numbered = |(line, within): (&u32, &BTreeSet<(usize, usize)>)| {
             let text = texts.get(*line as usize - 1).copied().unwrap_or_default();
             let statements = statements(text);
@@ -821,47 +551,6 @@ impl Found {
         all.filter(|(_, numbers)| numbers.iter().any(|number| *number > 0))
             .collect()
     }
-}
-
-pub(super) fn indentation(text: &str) -> usize {
-    text.len() - text.trim_start().len()
-}
-
-/// The blocks around a line.
-struct Blocks {
-    /// The line of its function; 0 outside of all functions.
-    function: u32,
-    /// The lines of the loops around it in that function, the innermost first.
-    loops: Vec<u32>,
-}
-
-/// Finds the blocks around a line by indentation.
-fn blocks(texts: &[&str], line: u32) -> Blocks {
-    let mut loops = Vec::new();
-    let mut inner = usize::MAX;
-    for at in (1..=line).rev() {
-        let text = texts.get(at as usize - 1).copied().unwrap_or_default();
-        if text.trim().is_empty() || indentation(text) >= inner {
-            continue;
-        }
-        inner = indentation(text);
-        match text.trim() {
-            // The line before begins the block.
-            "{" => inner += 1,
-            _ if LOOP.is_match(text) => loops.push(at),
-            _ if FUNCTION.is_match(text) || CPP_FUNCTION.is_match(text) => {
-                let is_control = CONTROL.is_match(text);
-                if !is_control {
-                    return Blocks {
-                        function: at,
-                        loops,
-                    };
-                }
-            }
-            _ => {}
-        }
-    }
-    Blocks { function: 0, loops }
 }
 
 /// The elements of a list that may precede the one that `to` appends: those of the same list
@@ -904,33 +593,6 @@ fn before_in_list(
     (elements.iter().copied())
         .filter(|site| site.line >= made && (*site < to || in_loop(site)))
         .collect()
-}
-
-/// Returns true if no function begins or ends between two lines.
-fn is_in_same_function(texts: &[&str], from: u32, to: u32) -> bool {
-    let text = |line: u32| texts.get(line as usize - 1).copied().unwrap_or_default();
-    let inner = indentation(text(from)).min(indentation(text(to)));
-    let ends = |text: &str| {
-        let is_outer = indentation(text) < inner;
-        is_outer && (text.trim_start().starts_with('}') || FUNCTION.is_match(text))
-    };
-    !(from + 1..to).any(|line| ends(text(line)))
-}
-
-/// Returns true if a statement uses a variable, or a field of it, and not in a difference.
-fn passes_on(statement: &str, variable: &str) -> bool {
-    let is_it = |names: &Captures, at| self::variable(names, at) == variable;
-    ANY_NAME
-        .captures_iter(statement)
-        .any(|names| is_it(&names, 1))
-        && !(LESS.captures_iter(statement)).any(|names| is_it(&names, 1) || is_it(&names, 2))
-}
-
-/// The names among the arguments.
-fn arguments(names: &Captures) -> Vec<String> {
-    let text = names.get(2).map_or("", |arguments| arguments.as_str());
-    let names = ANY_NAME.captures_iter(text);
-    names.map(|names| variable(&names, 1)).collect()
 }
 
 #[cfg(test)]
