@@ -162,7 +162,7 @@ pub struct LabArguments {
     )]
     pub seed: u64,
 
-    /// Stop beginning new starts after this long [default: 57, 600 on a GPU; 12 and 40 with --quick; none with --starts]
+    /// Stop beginning new starts after this long [default: 57 on a CPU, 600 with a GPU; 12 and 40 with --quick; no limit with --starts]
     #[arg(long, value_name = "SECONDS", value_parser = seconds)]
     pub budget: Option<Duration>,
 
@@ -203,7 +203,8 @@ fn with_standard_output(arg: clap::Arg) -> clap::Arg {
 
 Iterations: auto uses those that a Python program marks with `preheat.iteration()`; otherwise the
 first of nvtx, python, kernels that finds at least three; otherwise the first of nvtx, python,
-timers, kernels that finds two; otherwise a single timed region.
+timers, kernels that finds two; otherwise a single timed region, calls of different models, or one
+call in each of several threads. Steps and timed regions take precedence over the calls inside them.
   nvtx[:NAME]   NVTX ranges, or only those with that name; executions of XLA programs
   python        PyTorch optimizer steps and model calls; Keras predict, evaluate and fit steps;
                 scikit-learn and XGBoost fit and predict; onnxruntime sessions; transformers
@@ -251,7 +252,7 @@ pub struct RunArguments {
     #[arg(long, short)]
     pub quiet: bool,
 
-    /// Stop beginning new starts after this long [default: 60; none with --starts]
+    /// Stop beginning new starts after this long [default: 60; no limit with --starts]
     #[arg(long, value_name = "SECONDS", value_parser = seconds)]
     pub budget: Option<Duration>,
 

@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use crate::LaunchError;
-use crate::lines::Pattern;
+use crate::output_lines::Pattern;
 use preheat_model::Machine;
 use preheat_model::run::{IterationRule, Temperature};
 

@@ -14,7 +14,7 @@ use crate::error::Ending;
 use crate::inherited::{self, Input};
 use crate::inject::{self, Variables};
 use crate::install::{self, Installed};
-use crate::lines::{Pattern, Through};
+use crate::output_lines::{Pattern, Through};
 use crate::program::{self, Program};
 use crate::recording::{self, Left, cannot_create, describe, prepare};
 use crate::signals::Signals;

@@ -5,22 +5,22 @@
 //! code is found by perf events where they are allowed ([`native`]). Neither stops the
 //! command or runs anything in it. docs/recording.md has the reasons and the cost.
 
-mod lines;
-mod memory;
+mod collected;
+mod line_tables;
 mod native;
 mod offsets;
 mod python;
+mod remote_memory;
 mod symbols;
-mod table;
 
 use std::collections::HashMap;
 use std::fs::{self, File};
 use std::io::{self, BufWriter, Write};
 use std::path::Path;
 
+use collected::{NodeId, Table};
 use native::Native;
 use python::Python;
-use table::{NodeId, Table};
 
 /// More samples would not change the result.
 const MAX_SAMPLES: usize = 100_000;

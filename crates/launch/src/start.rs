@@ -11,7 +11,7 @@ use preheat_host::clock;
 use preheat_host::interrupt::interrupted;
 
 use crate::inject::Variables;
-use crate::lines::{Pattern, Relay, Through};
+use crate::output_lines::{Pattern, Relay, Through};
 use crate::program::Program;
 use crate::samples::{Sampler, Samples, Summary};
 use crate::signals::{self, Blocked, Signals};

@@ -11,8 +11,8 @@ use std::ptr::null_mut;
 use std::sync::atomic::{AtomicBool, AtomicPtr, AtomicU32, AtomicU64, Ordering};
 
 use crate::ahead::{self, monotonic};
+use crate::lifetime;
 use crate::recorder::system::Errno;
-use crate::start;
 
 /// The beginning of the page.
 #[repr(C)]
@@ -118,7 +118,7 @@ pub(crate) fn wait_at_forks() {
 /// Makes the end of the program wait, before the handlers that were registered so far.
 pub(crate) fn wait_at_end() {
     // SAFETY: the function lives as long as the process: nothing unloads this library.
-    unsafe { start::__cxa_atexit(before_exit, null_mut(), null_mut()) };
+    unsafe { lifetime::__cxa_atexit(before_exit, null_mut(), null_mut()) };
 }
 
 unsafe extern "C" fn before_fork() {

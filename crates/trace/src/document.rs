@@ -12,7 +12,7 @@ use serde::de::DeserializeOwned;
 use serde_json::Value;
 
 use crate::error::{ReadError, check_schema};
-use crate::start::{Unusable, open};
+use crate::recorded_start::{Unusable, open};
 
 /// A longer file is not one that preheat wrote.
 const MAX_BYTES: u64 = 64 << 20;

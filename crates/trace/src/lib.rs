@@ -18,15 +18,15 @@ mod decoder;
 mod definitions;
 mod document;
 mod error;
-mod files;
+mod files_used;
 mod functions;
 mod join;
 mod layout;
 mod nest;
 mod own_load;
 mod process;
+mod recorded_start;
 mod slots;
-mod start;
 mod thread_names;
 
 use std::io::Cursor;
@@ -36,14 +36,14 @@ use preheat_model::run::Recording;
 use preheat_model::run::trace::Process;
 
 pub use error::ReadError;
-pub use files::{files, imports};
+pub use files_used::{files, imports};
 
 /// Reads a recording: its directory, or the `recording.json` in it.
 ///
 /// Damage to the files of a start is listed in that start's `problems`.
 pub fn read(path: &Path) -> Result<Recording, ReadError> {
     let (directory, manifest) = document::read_manifest(path)?;
-    let mut starts = start::read_all(&directory, &manifest)?;
+    let mut starts = recorded_start::read_all(&directory, &manifest)?;
     for start in &mut starts {
         own_load::find_own_load(start, manifest.machine.cores);
     }

@@ -2,8 +2,8 @@
 
 use preheat_model::Quantity;
 
+use super::counted_starts::sum_of_differences;
 use super::notes::{change, percent, size};
-use super::starts::sum_of_differences;
 use super::{CauseChange, Change, Compared, Headline, ItemChange, QuantityChange, Unit, Verdict};
 use crate::run::{Cause, RunReport};
 

@@ -7,6 +7,7 @@
 //! (each quantity separately) → `judge` (all together: verdicts) → `items` and
 //! `imports` (what explains the change) → `headline`, `notes`.
 
+mod counted_starts;
 mod first_line;
 mod headline;
 mod imports;
@@ -17,7 +18,6 @@ mod measure;
 mod notes;
 mod regions;
 mod runs;
-mod starts;
 
 pub use judge::{DEFAULT_GATE, Settings};
 pub use lab::compare_labs;

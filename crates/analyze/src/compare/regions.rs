@@ -9,8 +9,8 @@ use preheat_model::Quantity;
 
 use super::Compared;
 use super::Unit;
+use super::counted_starts::Counted;
 use super::measure::{By, Samples};
-use super::starts::Counted;
 use crate::run::{RegionReport, RunReport};
 
 /// The regions that both sides have. If the iterations of the sides are not `alike`, one of the

@@ -2,12 +2,12 @@
 
 use preheat_model::Quantity;
 
+use super::counted_starts::{Counted, always_fails, causes, compared_at, counted, quantities};
 use super::first_line::FirstLine;
 use super::headline::{Story, headline};
 use super::judge::{OF_ITERATIONS, Settings, are_alike};
 use super::measure::{Measured, Samples, judge_each, measure, measure_each};
 use super::regions::{regions, unpaired};
-use super::starts::{Counted, always_fails, causes, compared_at, counted, quantities};
 use super::{
     COMPARE_SCHEMA, CompareKind, CompareReport, Compared, QuantityChange, Side, Unit, Verdict,
     notes,

@@ -1,7 +1,7 @@
 //! Facts that need a pass over a whole process before a single span can be classified: the
 //! first launch of each kernel, the device's address ranges, the time that calls waited.
 
-use super::calls::{Meaning, meaning};
+use super::driver_calls::{Meaning, meaning};
 use super::items::{file_name, package};
 use super::memory::Ranges;
 use super::trace::{Process, Span, Usage, What};

@@ -10,10 +10,10 @@
 //! start) → `summary` (all starts) → `items`, `memory`, `remedies`, `viewing`.
 
 mod analysis;
-mod calls;
 mod concurrent;
 mod counted;
 mod detail;
+mod driver_calls;
 mod examine;
 mod facts;
 mod items;
@@ -34,8 +34,8 @@ use trace::StartTrace;
 use crate::stats::interval;
 
 pub use analysis::{Findings, analyze};
-pub use calls::span_causes;
 pub(crate) use counted::{Counted, counted, temperatures, warmest};
+pub use driver_calls::span_causes;
 pub(crate) use items::LISTED_IMPORT;
 pub(crate) use preheat_model::run::{
     AfterReading, AllItems, AroundReport, Bar, Cause, CauseReport, CauseSeconds, Compiler,

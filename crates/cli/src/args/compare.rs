@@ -80,7 +80,7 @@ pub struct LiveArguments {
     #[arg(long, value_name = "N", value_parser = values::starts, allow_negative_numbers = true)]
     pub starts: Option<usize>,
 
-    /// Stop beginning new starts after this long [default: 120; none with --starts]
+    /// Stop beginning new starts after this long [default: 120; no limit with --starts]
     #[arg(long, value_name = "SECONDS", value_parser = seconds)]
     pub budget: Option<Duration>,
 

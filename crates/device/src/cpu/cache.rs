@@ -123,7 +123,7 @@ mod tests {
     use std::os::unix::fs::{PermissionsExt, symlink};
 
     use super::*;
-    use crate::cpu::host::target;
+    use crate::cpu::processor::target;
     use crate::cpu::tests::Scratch;
 
     fn entry(directory: &Path, source: &str) -> Entry {

@@ -16,10 +16,10 @@
 mod cache;
 mod compiler;
 mod context;
-mod host;
 mod memory;
 mod module;
 mod object;
+mod processor;
 mod queue;
 mod shared;
 #[cfg(test)]
@@ -76,9 +76,9 @@ impl Device for Cpu {
             return Ok(Vec::new());
         }
         let mut watch = Stopwatch::new();
-        let isa = host::target()?;
+        let isa = processor::target()?;
         watch.lap(StageName::InitializeDriver);
-        let info = host::info(&*isa);
+        let info = processor::info(&*isa);
         watch.lap(StageName::QueryDevice);
         self.initialized = Some(Initialized { isa, info });
         Ok(watch.stages())
@@ -91,6 +91,6 @@ impl Device for Cpu {
 
     /// Starts one worker thread per core.
     fn context(&self) -> Result<Box<dyn Context>> {
-        Ok(Box::new(self.context_with(host::cores())?))
+        Ok(Box::new(self.context_with(processor::cores())?))
     }
 }

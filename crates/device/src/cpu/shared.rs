@@ -9,9 +9,9 @@ use std::sync::{Arc, Weak};
 
 use cranelift_codegen::isa::OwnedTargetIsa;
 
-use super::host::available_memory;
 use super::memory::Mapping;
 use super::module::Code;
+use super::processor::available_memory;
 use super::queue::Queue;
 use crate::pool::{Block, Pool};
 use crate::{Buffer, Cache, Error, Result};

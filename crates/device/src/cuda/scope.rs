@@ -12,7 +12,7 @@ use std::rc::Rc;
 use super::driver::Driver;
 use super::query::Target;
 use super::sys::{self, Code, DevicePointer, Functions, Opaque};
-use crate::ledger::Ledger;
+use crate::handles::Ledger;
 use crate::{Error, Result};
 
 thread_local! {

@@ -11,7 +11,7 @@ use super::driver::{Driver, check, check_allocation, out_of_memory};
 use super::query::Target;
 use super::sys::{self, Functions, Opaque};
 use crate::Result;
-use crate::ledger::Ledger;
+use crate::handles::Ledger;
 use crate::pool::Pool;
 
 /// Requests of at least this size are checked against the machine's available memory:

@@ -9,8 +9,8 @@ use std::io;
 use perf_event::events::Software;
 use perf_event::{Builder, Clock, SampleFlag, Sampler};
 
-use super::memory::{self, Mapping};
-use super::table::{self, Table};
+use super::collected::{self, Table};
+use super::remote_memory::{self, Mapping};
 
 /// CPU time between two samples, in nanoseconds. Not a divisor of common periods.
 const PERIOD: u64 = 4_900_000;
@@ -35,7 +35,7 @@ pub(super) struct Sampled {
     pub time: u64,
     pub process: u32,
     pub thread: u32,
-    pub native: Option<table::Native>,
+    pub native: Option<collected::Native>,
 }
 
 impl Native {
@@ -101,28 +101,28 @@ impl Native {
         address: u64,
         asked: &mut Vec<u32>,
         table: &mut Table,
-    ) -> Option<table::Native> {
+    ) -> Option<collected::Native> {
         if address >= KERNEL {
             let library = table.library(KERNEL_NAME);
-            return Some(table::Native { library, offset: 0 });
+            return Some(collected::Native { library, offset: 0 });
         }
         let known = self.mappings.entry(process).or_default();
-        if memory::find(known, address).is_none() && !asked.contains(&process) {
+        if remote_memory::find(known, address).is_none() && !asked.contains(&process) {
             asked.push(process);
-            let mut now = memory::read(process);
+            let mut now = remote_memory::read(process);
             now.retain(|mapping| mapping.executable);
             if !now.is_empty() {
                 *known = now;
             }
         }
-        let mapping = memory::find(known, address)?;
+        let mapping = remote_memory::find(known, address)?;
         let offset = address - mapping.begin + mapping.offset;
         Some(match mapping.path.as_str() {
-            "" => table::Native {
+            "" => collected::Native {
                 library: table.library(GENERATED),
                 offset: 0,
             },
-            path => table::Native {
+            path => collected::Native {
                 library: table.library(path),
                 offset,
             },

@@ -3,8 +3,8 @@
 //! From 3.13 on, an interpreter describes itself (`_Py_DebugOffsets`). The layouts of 3.8
 //! to 3.12 do not change within a version; these are the ones of 64-bit Linux.
 
-use super::lines::Format;
-use super::memory::{Memory, u64_at};
+use super::line_tables::Format;
+use super::remote_memory::{Memory, u64_at};
 
 /// Offsets in bytes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

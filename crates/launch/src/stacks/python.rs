@@ -11,10 +11,10 @@ use std::fs::{self, File};
 use object::read::elf::{ElfFile64, ProgramHeader};
 use object::{Endianness, Object, ObjectSymbol, ReadCache};
 
-use super::lines;
-use super::memory::{self, Mapping, Memory, u32_at, u64_at};
+use super::collected::{FrameId, Table};
+use super::line_tables;
 use super::offsets::{self, Instruction, Offsets};
-use super::table::{FrameId, Table};
+use super::remote_memory::{self, Mapping, Memory, u32_at, u64_at};
 
 /// Threads and frames beyond so many are not read. Of a deeper stack, the inner frames are.
 const THREADS: usize = 256;
@@ -66,7 +66,7 @@ impl Python {
     /// Finds the interpreter of a process; none if it has none yet, or one that cannot be
     /// read.
     pub(super) fn find(pid: u32) -> Option<Python> {
-        let mappings = memory::read(pid);
+        let mappings = remote_memory::read(pid);
         let program = fs::read_link(format!("/proc/{pid}/exe")).ok()?;
         let program = program.to_str()?;
         let mut seen: Vec<&str> = Vec::new();
@@ -221,7 +221,7 @@ impl Python {
             let line = match offset {
                 // It is about to begin.
                 ..0 => *first_line,
-                _ => lines::line(format, lines, *first_line, offset),
+                _ => line_tables::line(format, lines, *first_line, offset),
             };
             table.python(function, file, u32::try_from(line).unwrap_or(0))
         });

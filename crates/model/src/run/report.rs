@@ -469,7 +469,7 @@ pub enum HostUse {
 }
 
 impl HostUse {
-    /// The name for people.
+    /// The display name.
     pub fn name(self) -> &'static str {
         match self {
             HostUse::Libraries => "libraries",
@@ -624,7 +624,7 @@ pub struct StartReport {
     /// The peak device memory in use, in bytes; none if no device was used, or if unknown.
     #[serde(default)]
     pub peak_device: Option<u64>,
-    /// The page cache eviction before it.
+    /// The result of evicting the page cache before the start.
     pub evicted: Option<Evicted>,
     /// True if part of its recording could not be read; the notes list which.
     #[serde(default)]

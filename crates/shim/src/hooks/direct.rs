@@ -7,14 +7,14 @@
 //! be known, which needs code for each architecture: it exists for x86-64 only, and on
 //! others such calls are not recorded.
 
-mod names;
+mod exports;
 mod x86_64;
 
 use super::table::Library;
 use super::{driver, objects, wrap};
 use crate::recorder;
 use crate::recorder::system::Errno;
-use names::{COUNT, DRIVERS, NAMES};
+use exports::{COUNT, DRIVERS, NAMES};
 use std::ffi::{CStr, c_void};
 use std::ptr::null_mut;
 use std::sync::atomic::{AtomicPtr, AtomicUsize, Ordering};

@@ -9,7 +9,7 @@
 use std::ffi::c_void;
 use std::sync::atomic::{AtomicU8, Ordering};
 
-use super::objects::{self, Around, Mapped, each_mapped};
+use super::mapped_objects::{self, Around, Mapped, each_mapped};
 use super::{Call, Step};
 
 /// Defines an exported function of two arguments that calls a function of three: the third
@@ -151,7 +151,7 @@ pub(super) fn gadget(caller: *const u8) -> Option<*const u8> {
     if cfg!(not(target_arch = "x86_64")) || has_shadow_stack() {
         return None;
     }
-    match objects::around(caller) {
+    match mapped_objects::around(caller) {
         Around::Object(_, _, info) => ret_in(&Mapped::new(&info), caller as usize),
         Around::Nothing => None,
         Around::Unknown => {

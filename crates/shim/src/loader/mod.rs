@@ -8,12 +8,12 @@
 //! it, which is equivalent to a direct call, and nothing is recorded.
 
 pub(crate) mod caller;
-mod objects;
+mod mapped_objects;
 mod real;
 
 pub(crate) use caller::entry;
-pub use objects::{Mapped, each_mapped};
-pub(crate) use objects::{adds, forked, may_ask, range_around, record_new};
+pub use mapped_objects::{Mapped, each_mapped};
+pub(crate) use mapped_objects::{adds, forked, may_ask, range_around, record_new};
 pub(crate) use real::{next, prepare};
 pub use real::{real_dlopen, real_dlsym};
 
@@ -123,7 +123,7 @@ extern "C" fn loaded(path: *mut c_void, flags: *const c_char, call: Call) -> Ste
     open.put(0, &mark.since());
     open.end_at(ended, i32::from(handle.is_null()), None);
     if is_new_here && !handle.is_null() {
-        objects::lock_is_sound();
+        mapped_objects::lock_is_sound();
     }
     if adds() != before {
         record_new();

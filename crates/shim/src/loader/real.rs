@@ -39,9 +39,9 @@ pub(super) fn dlopen() -> Option<*const c_void> {
 
 /// Looks them up early: the first lookup may allocate, which may not be allowed later.
 pub(crate) fn prepare() -> bool {
-    super::objects::lock_is_sound();
+    super::mapped_objects::lock_is_sound();
     let both = dlsym().is_some() && dlopen().is_some();
-    super::objects::prepare();
+    super::mapped_objects::prepare();
     both
 }
 

@@ -154,7 +154,7 @@ unsafe extern "C" fn begin(_: Pointer, arguments: *const Pointer, count: isize) 
     unsafe {
         if let &[directory, limit, iterations] = slice(arguments, count) {
             let text = |object| api.bytes(object);
-            crate::start::begin(text(directory), text(limit), text(iterations));
+            crate::lifetime::begin(text(directory), text(limit), text(iterations));
         }
     }
     api.nothing()

@@ -133,7 +133,7 @@ fn attach(process: &Process, thread: *mut Thread) -> bool {
     compiler_fence(Ordering::SeqCst);
     busy.store(false, Ordering::Relaxed);
     if let Found::JustOpened(_) = found {
-        crate::start::describe(process.room());
+        crate::lifetime::describe(process.room());
     }
     !matches!(found, Found::Nothing)
 }

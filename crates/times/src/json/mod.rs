@@ -13,8 +13,8 @@ mod run;
 
 use preheat_model::classify::{Format, Times};
 
+use crate::cursor::Source;
 use crate::error::{Error, Notes};
-use crate::source::Source;
 use crate::starts::{Quota, Starts};
 use crate::{Result, Settings, number};
 use pull::{Json, Kind};

@@ -1,9 +1,9 @@
 //! The items behind causes: modules, libraries, kernels, calls.
 
 mod bytecode;
+pub(super) mod demangle;
 mod functions;
 mod imports;
-pub(super) mod names;
 
 use std::collections::HashMap;
 
@@ -16,10 +16,10 @@ use super::trace::What;
 use super::{AllItems, Cause, Compiler, Item, Origin, torch_compile};
 
 pub(super) use bytecode::{Reasons, reasons};
+pub(super) use demangle::kernel;
 pub(super) use functions::Functions;
 pub(crate) use imports::LISTED_IMPORT;
 pub(super) use imports::{Tree, importer, package};
-pub(super) use names::kernel;
 
 /// The number of items of a cause in a report.
 pub(super) const MAX_ITEMS: usize = 20;

@@ -3,17 +3,17 @@
 //! The device reports only its total usage. Growth between two samples that the program did
 //! not allocate belongs to the call before the later sample.
 
+mod allocated;
 mod host;
-mod live;
 
-pub(super) use live::{Live, Ranges, Step};
+pub(super) use allocated::{Live, Ranges, Step};
 
 use super::examine::Examined;
 use super::facts::Facts;
 use super::iterations::StartData;
 use super::trace::{AllocatorSample, DeviceMemory, Process, ProcessSample};
 use super::{Cause, DeviceBytes, MemoryReport, Recording};
-use crate::run::calls::{Meaning, meaning};
+use crate::run::driver_calls::{Meaning, meaning};
 
 /// The time within which a framework reports on its allocator after an iteration.
 const REPORT_DELAY: u64 = 5_000_000;

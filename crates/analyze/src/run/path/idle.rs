@@ -2,7 +2,7 @@
 //! for it (autograd, a data loader), or another process, or none.
 
 use super::super::facts::Facts;
-use super::super::{Cause, Origin, calls};
+use super::super::{Cause, Origin, driver_calls};
 use super::Free;
 use super::children::Children;
 use super::names::Names;
@@ -227,7 +227,7 @@ impl<'a> Others<'a> {
                 return;
             }
             let calls = other.calls().iter();
-            let calls = calls.filter(|leaf| calls::waits(leaf.judged.cause) == waits);
+            let calls = calls.filter(|leaf| driver_calls::waits(leaf.judged.cause) == waits);
             let stretches = calls.map(|leaf| (leaf.begin, leaf.end, leaf));
             let mut last = u64::MAX;
             self.free.take(stretches, |begin, end, leaf| {

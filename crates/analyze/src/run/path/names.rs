@@ -1,7 +1,7 @@
 //! Display names of the threads and processes on a path.
 
 use super::super::Origin;
-use super::super::items::names as readable;
+use super::super::items::demangle as readable;
 use super::super::trace::{Process, Thread};
 use super::children;
 use super::tally::Label;

@@ -4,7 +4,7 @@ use std::iter::Peekable;
 
 use super::super::facts::Facts;
 use super::super::leaves::{Leaf, Leaves};
-use super::super::{Cause, calls};
+use super::super::{Cause, driver_calls};
 use super::sampled::Cursor;
 use super::samples::{Load, LoadInterval, Samples};
 use super::tally::ItemId;
@@ -129,5 +129,5 @@ impl<'a> Other<'a> {
 
 /// Returns true if calls with this cause wait rather than compute.
 pub(super) fn waits(cause: Cause) -> bool {
-    calls::waits(cause) || cause == Cause::HostToDevice
+    driver_calls::waits(cause) || cause == Cause::HostToDevice
 }

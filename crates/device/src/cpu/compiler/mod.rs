@@ -137,7 +137,7 @@ impl From<ast::Type> for ParameterKind {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::cpu::host::target;
+    use crate::cpu::processor::target;
 
     /// Compiles `body` in a kernel `k(GLOBAL float *y, GLOBAL const float *x, float a, int
     /// n)` and returns the error.

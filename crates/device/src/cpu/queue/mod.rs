@@ -20,7 +20,7 @@ use std::thread::{Builder, JoinHandle, yield_now};
 use std::time::{Duration, Instant};
 
 use self::state::{Launch, State};
-use super::host::cores;
+use super::processor::cores;
 
 /// The time a thread polls before it sleeps: about the cost of waking it.
 const SPIN: Duration = Duration::from_micros(30);

@@ -3,8 +3,8 @@
 use std::sync::Arc;
 
 use crate::cpu::compiler;
-use crate::cpu::host::target;
 use crate::cpu::module::{Call, Code};
+use crate::cpu::processor::target;
 use crate::cpu::queue::Work;
 
 /// The content of `y` after running `body` for the indices 0 to 3, with `a` = 0.5 and `n` =

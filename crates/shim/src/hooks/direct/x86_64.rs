@@ -4,7 +4,7 @@
 //! times in a process, so the caller is checked each time. Nothing is lost: all registers
 //! that may contain arguments are saved while the target is found.
 
-use super::names::{Index, with_all_names};
+use super::exports::{Index, with_all_names};
 use super::{TARGETS, resolve};
 use std::arch::naked_asm;
 

@@ -12,8 +12,8 @@ use preheat_wire::{Event, Kind};
 
 use crate::error::Problems;
 use crate::layout;
+use crate::recorded_start::{ENDING, open};
 use crate::slots::{BLOCK, each_record, text};
-use crate::start::{ENDING, open};
 
 /// All files that were opened, imported, mapped or executed, each once, as the program
 /// named them. `path` is a process file, the directory of a start, or a whole recording.

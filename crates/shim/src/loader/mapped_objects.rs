@@ -272,7 +272,7 @@ fn described(answer: &Answer) -> libc::dl_phdr_info {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::loader::objects::Mapped;
+    use crate::loader::mapped_objects::Mapped;
 
     #[test]
     fn the_executable_and_the_c_library_are_mapped() {
