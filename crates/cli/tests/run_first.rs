@@ -767,6 +767,10 @@ int main() {
     usleep(10000);
     gettimeofday(&e, nullptr);
     std::printf("time of day: %.4f s\n", (e.tv_sec - d.tv_sec) + 1e-6 * (e.tv_usec - d.tv_usec));
+    clock_t f = clock();
+    volatile double sum = 0;
+    for (long at = 0; at < 100000000; at++) sum = sum + at;
+    std::printf("processor: %.4f s\n", double(clock() - f) / CLOCKS_PER_SEC);
 }
 "#;
     let path = directory.join("clocks.cpp");
@@ -778,7 +782,12 @@ int main() {
     let names: Vec<&str> = report.regions.iter().map(|region| &*region.name).collect();
     assert_eq!(
         names,
-        ["clocks.cpp:7–9", "clocks.cpp:11–13", "clocks.cpp:16–18"]
+        [
+            "clocks.cpp:7–9",
+            "clocks.cpp:11–13",
+            "clocks.cpp:16–18",
+            "clocks.cpp:20–23"
+        ]
     );
     agree(&report, &printed);
 }

@@ -19,6 +19,7 @@ use std::sync::atomic::{AtomicPtr, AtomicU32, AtomicUsize, Ordering};
 
 static CLOCK_GETTIME: AtomicPtr<c_void> = AtomicPtr::new(null_mut());
 static GETTIMEOFDAY: AtomicPtr<c_void> = AtomicPtr::new(null_mut());
+static CLOCK: AtomicPtr<c_void> = AtomicPtr::new(null_mut());
 
 /// The executable's own code, if its readings are recorded; otherwise empty.
 static FROM: AtomicUsize = AtomicUsize::new(0);
@@ -59,6 +60,7 @@ fn is_python() -> bool {
 pub(crate) fn prepare() {
     real_function(&CLOCK_GETTIME, c"clock_gettime");
     real_function(&GETTIMEOFDAY, c"gettimeofday");
+    real_function(&CLOCK, c"clock");
 }
 
 /// Called before `main` in a recorded process: records its own readings from now on, unless
@@ -293,6 +295,10 @@ entry!(
     gettimeofday => gettimeofday_read
 );
 entry!(
+    /// The program's `clock`.
+    clock => clock_read
+);
+entry!(
     /// The program's `std::chrono::system_clock::now()`.
     system_clock_now as "_ZNSt6chrono3_V212system_clock3nowEv" => system_now_read
 );
@@ -360,6 +366,46 @@ extern "C" fn gettimeofday_read(time: *mut c_void, zone: *const c_char, call: Ca
         );
     }
     Step::done(result as usize as *mut c_void)
+}
+
+extern "C" fn clock_read(_: *mut c_void, _: *const c_char, call: Call) -> Step {
+    type Real = unsafe extern "C" fn() -> libc::clock_t;
+    let real = CLOCK.load(Ordering::Relaxed);
+    let own = is_own(call.caller);
+    if !real.is_null() && !own {
+        return Step::jump_to(real);
+    }
+    let ticks = if real.is_null() {
+        processor_ticks()
+    } else {
+        // SAFETY: `real` is the C library's `clock`, which has no arguments.
+        unsafe { transmute::<*mut c_void, Real>(real)() }
+    };
+    if own {
+        let nanoseconds = (ticks as u64).wrapping_mul(1_000_000_000 / TICKS_PER_SECOND);
+        keep_native(Clock::CClock, call, nanoseconds);
+    }
+    Step::done(ticks as usize as *mut c_void)
+}
+
+/// `CLOCKS_PER_SEC`, as POSIX requires.
+const TICKS_PER_SECOND: u64 = 1_000_000;
+
+/// The CPU time of this process, as the C library computes it for `clock`.
+fn processor_ticks() -> libc::clock_t {
+    let mut time = libc::timespec {
+        tv_sec: 0,
+        tv_nsec: 0,
+    };
+    // SAFETY: the kernel writes one timespec.
+    unsafe {
+        libc::syscall(
+            libc::SYS_clock_gettime,
+            libc::CLOCK_PROCESS_CPUTIME_ID,
+            &mut time,
+        );
+    }
+    (nanoseconds(time.tv_sec, time.tv_nsec) / (1_000_000_000 / TICKS_PER_SECOND)) as libc::clock_t
 }
 
 extern "C" fn system_now_read(_: *mut c_void, _: *const c_char, call: Call) -> Step {

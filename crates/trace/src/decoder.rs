@@ -424,6 +424,7 @@ fn clock_of(clock: wire::Clock) -> Clock {
         wire::Clock::ClockGettime => Clock::ClockGettime,
         wire::Clock::ClockGettimeCpu => Clock::ClockGettimeCpu,
         wire::Clock::GetTimeOfDay => Clock::GetTimeOfDay,
+        wire::Clock::CClock => Clock::CClock,
     }
 }
 

@@ -7,7 +7,7 @@ pub const MAGIC: [u8; 8] = *b"preheat\n";
 pub const MAJOR: u16 = 1;
 
 /// A reader accepts a file with a different minor version and skips what it does not know.
-pub const MINOR: u16 = 5;
+pub const MINOR: u16 = 6;
 
 /// The offset of the first chunk.
 pub const HEADER_BYTES: usize = 4096;

@@ -238,6 +238,8 @@ numbered! {
         ClockGettimeCpu = 10,
         /// `gettimeofday`.
         GetTimeOfDay = 11,
+        /// `clock` in C: CPU time.
+        CClock = 12,
     }
 }
 

@@ -428,6 +428,8 @@ pub enum Clock {
     ClockGettimeCpu,
     /// `gettimeofday`.
     GetTimeOfDay,
+    /// `clock` in C: CPU time.
+    CClock,
 }
 
 impl Clock {
@@ -444,6 +446,7 @@ impl Clock {
             Clock::ChronoSteady => "std::chrono::steady_clock",
             Clock::ClockGettime | Clock::ClockGettimeCpu => "clock_gettime",
             Clock::GetTimeOfDay => "gettimeofday",
+            Clock::CClock => "clock",
         }
     }
 
@@ -455,7 +458,8 @@ impl Clock {
             | Clock::ChronoSteady
             | Clock::ClockGettime
             | Clock::ClockGettimeCpu
-            | Clock::GetTimeOfDay => true,
+            | Clock::GetTimeOfDay
+            | Clock::CClock => true,
             Clock::Time
             | Clock::PerfCounter
             | Clock::Monotonic
@@ -468,7 +472,7 @@ impl Clock {
     /// Returns true if it counts CPU time instead of wall-clock time.
     pub fn is_cpu_time(self) -> bool {
         match self {
-            Clock::ProcessTime | Clock::ThreadTime | Clock::ClockGettimeCpu => true,
+            Clock::ProcessTime | Clock::ThreadTime | Clock::ClockGettimeCpu | Clock::CClock => true,
             Clock::Time
             | Clock::PerfCounter
             | Clock::Monotonic
