@@ -15,9 +15,6 @@ const MIN_BAR: usize = 6;
 /// The minimum width of the column of limit names.
 const MIN_NAME: usize = 12;
 
-/// The header of the column of used shares.
-const USED: &str = "used";
-
 /// Renders the report; no line is wider than the terminal.
 pub fn check_terminal(report: &CheckReport, terminal: &Terminal) -> String {
     let mut screen = Screen::new(terminal);
@@ -78,7 +75,7 @@ fn table(screen: &mut Screen, lines: &[Line]) {
         left("limit"),
         right("at most"),
         left("measured"),
-        right(USED),
+        right("used").drop_below(MIN_NAME),
     ]);
     table.keep_first(MIN_NAME);
     let style_of_text = |line: &Line| match line.verdict {
@@ -95,23 +92,13 @@ fn table(screen: &mut Screen, lines: &[Line]) {
         let cells = cells.map(|text| (style_of_text(line), text));
         table.marked(appearance(line.verdict), cells.to_vec());
     }
-    // A narrow terminal drops the bars, then the percentages, then truncates the names.
-    let room = screen.terminal.width;
-    let longest = lines
-        .iter()
-        .map(|line| width(&title(line)))
-        .max()
-        .unwrap_or(0);
-    match room.saturating_sub(table.width() + 2) {
-        bars @ MIN_BAR.. => {
-            let bars = bars.min(BAR);
-            let share = |line: &Line| line.used.unwrap_or(0.0).min(1.0);
-            let cells = (lines.iter())
-                .map(|line| (style_of_text(line), pad(&bar(share(line), 1.0, bars), bars)));
-            table.insert(3, left(""), cells);
-        }
-        _ if table.room_of_first(room) < longest.min(MIN_NAME) => table.remove(USED),
-        _ => {}
+    let room = screen.terminal.width.saturating_sub(table.width() + 2);
+    let bars = room.min(BAR);
+    if bars >= MIN_BAR {
+        let share = |line: &Line| line.used.unwrap_or(0.0).min(1.0);
+        let cells = (lines.iter())
+            .map(|line| (style_of_text(line), pad(&bar(share(line), 1.0, bars), bars)));
+        table.insert(3, left(""), cells);
     }
     screen.blank();
     table.show(screen);

@@ -8,7 +8,7 @@ use preheat_model::stats::{Class, Consistency, Estimate};
 
 use super::words;
 use crate::terminal::table::{Cell, Table, left, right};
-use crate::terminal::{Screen, Style, Terminal, clean, joined, width};
+use crate::terminal::{Screen, Style, Terminal, clean, joined};
 use crate::units::{ABSENT, TOO_WIDE, duration_parts, ratio, span, too_wide};
 
 /// The maximum number of benchmarks to show in detail.
@@ -18,8 +18,6 @@ const MAX_NOTES: usize = 8;
 
 /// The width that names get before the intervals are shown.
 const NAME: usize = 20;
-/// The header of the column of intervals.
-const INTERVAL: &str = "95 %";
 /// The smallest ratio that is shown in bold.
 const STRIKING: f64 = 10.0;
 
@@ -85,17 +83,12 @@ fn show_rows(screen: &mut Screen, report: &ClassifyReport) {
         right("first"),
         right("steady"),
         right("ratio"),
-        left(INTERVAL),
+        left("95 %").drop_below(NAME),
         left("class"),
         right("discard"),
     ]);
     for (name, benchmark) in names.iter().zip(&report.benchmarks) {
         table.row(benchmark_row(name, benchmark));
-    }
-    let longest = names.iter().map(|name| width(name)).max();
-    let wanted = longest.unwrap_or(0).min(NAME);
-    if table.room_of_first(screen.terminal.width) < wanted {
-        table.remove(INTERVAL);
     }
     table.show(screen);
     let mixed = |b: &Benchmark| b.consistency != Consistency::Consistent;

@@ -18,8 +18,6 @@ const MIN_BAR: usize = 6;
 
 /// The width that the names of remedies keep.
 const MIN_NAME: usize = 16;
-/// The header of the column of what a remedy saves in addition to the others.
-const ADDED: &str = "added";
 
 /// Renders the report; no line is wider than the terminal.
 pub fn measurement_terminal(report: &MeasurementReport, terminal: &Terminal) -> String {
@@ -100,10 +98,11 @@ fn remedies(screen: &mut Screen, report: &MeasurementReport) {
         left(""),
         right("predicted"),
         right("alone"),
-        right(ADDED),
+        right("added"),
         left(""),
     ]);
     table.keep_first(MIN_NAME);
+    let any_added = report.remedies.iter().any(|of| of.with_others.is_some());
     for result in &report.remedies {
         let style = match result.kept {
             kept if kept.is_kept() => Style::Green,
@@ -115,13 +114,14 @@ fn remedies(screen: &mut Screen, report: &MeasurementReport) {
             words::remedy(&result.id),
             predicted.map_or_else(|| ABSENT.to_owned(), |seconds| format!("−{seconds}")),
             result.alone.map_or_else(|| ABSENT.to_owned(), short),
-            result.with_others.map_or_else(|| ABSENT.to_owned(), short),
+            match result.with_others {
+                Some(saved) => short(saved),
+                None if any_added => ABSENT.to_owned(),
+                None => String::new(),
+            },
             words::kept(result.kept).to_owned(),
         ];
         table.row(cells.map(|text| (style, text)).to_vec());
-    }
-    if report.remedies.iter().all(|of| of.with_others.is_none()) {
-        table.remove(ADDED);
     }
     table.show(screen);
     for text in words::memory_held(report)

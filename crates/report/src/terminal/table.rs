@@ -1,5 +1,8 @@
-//! The layout of tables. Each column is as wide as its content; columns are two spaces apart, after
-//! an indent of two spaces that can hold a mark.
+//! The layout of all tables. Each column is as wide as its content, after an indent of two
+//! spaces that can hold a mark. Columns without content are not shown.
+//!
+//! On a narrow terminal, the first column is cut; other columns state at which width of the
+//! first column they are dropped instead.
 
 use super::cells::{is_words, middle};
 use super::text::{fit, pad, width};
@@ -10,22 +13,57 @@ const GAP: usize = 2;
 /// The width that the first column keeps on a narrow terminal, unless a table keeps more.
 const MIN_FIRST: usize = 8;
 
+#[derive(Clone, Copy)]
+enum Align {
+    Left,
+    Right,
+}
+
 /// A column.
 #[derive(Clone, Copy)]
 pub(crate) struct Column {
-    pub name: &'static str,
-    /// True if its cells are right-aligned.
-    pub right: bool,
+    name: &'static str,
+    align: Align,
+    /// The width of the first column below which this one is dropped.
+    floor: Option<usize>,
+}
+
+impl Column {
+    fn new(name: &'static str, align: Align) -> Column {
+        Column {
+            name,
+            align,
+            floor: None,
+        }
+    }
+
+    /// Drops the column if the first one would be cut to less than `floor`. Columns with a
+    /// higher floor go first, those with the same floor together.
+    pub fn drop_below(mut self, floor: usize) -> Column {
+        self.floor = Some(floor);
+        self
+    }
+
+    /// Cuts and pads a cell to `columns`.
+    fn set(&self, text: &str, columns: usize) -> String {
+        let text = fit(text, columns);
+        let space = columns - width(&text);
+        let before = match self.align {
+            Align::Left => 0,
+            Align::Right => space,
+        };
+        pad(&format!("{}{text}", " ".repeat(before)), columns)
+    }
 }
 
 /// A left-aligned column.
 pub(crate) fn left(name: &'static str) -> Column {
-    Column { name, right: false }
+    Column::new(name, Align::Left)
 }
 
 /// A right-aligned column.
 pub(crate) fn right(name: &'static str) -> Column {
-    Column { name, right: true }
+    Column::new(name, Align::Right)
 }
 
 /// A cell with its style.
@@ -35,29 +73,32 @@ struct Row {
     /// At most as wide as the indent.
     mark: (Style, &'static str),
     cells: Vec<Cell>,
-    /// Lines below the row.
-    below: Vec<Line>,
 }
 
-/// A table. The first column is truncated if the table is too wide.
+enum Entry {
+    Row(Row),
+    Line(Line),
+}
+
+/// A table.
 pub(crate) struct Table {
     columns: Vec<Column>,
-    rows: Vec<Row>,
-    least_first: usize,
+    entries: Vec<Entry>,
+    min_first: usize,
 }
 
 impl Table {
     pub fn new(columns: &[Column]) -> Table {
         Table {
             columns: columns.to_vec(),
-            rows: Vec::new(),
-            least_first: MIN_FIRST,
+            entries: Vec::new(),
+            min_first: MIN_FIRST,
         }
     }
 
     /// Keeps at least this width of the first column. The end of a row is truncated instead.
     pub fn keep_first(&mut self, columns: usize) {
-        self.least_first = columns;
+        self.min_first = columns;
     }
 
     /// Adds a row.
@@ -67,24 +108,22 @@ impl Table {
 
     /// Adds a row with a mark in front of it.
     pub fn marked(&mut self, mark: (Style, &'static str), cells: Vec<Cell>) {
-        self.rows.push(Row {
-            mark,
-            cells,
-            below: Vec::new(),
-        });
+        self.entries.push(Entry::Row(Row { mark, cells }));
     }
 
-    /// Adds a line below the last row.
-    pub fn below(&mut self, line: Line) {
-        if let Some(row) = self.rows.last_mut() {
-            row.below.push(line);
-        }
+    /// Adds a line between rows.
+    pub fn line(&mut self, line: Line) {
+        self.entries.push(Entry::Line(line));
     }
 
     /// Inserts a column, with a cell for each row.
     pub fn insert(&mut self, at: usize, column: Column, cells: impl IntoIterator<Item = Cell>) {
         self.columns.insert(at, column);
-        for (row, cell) in self.rows.iter_mut().zip(cells) {
+        let rows = self.entries.iter_mut().filter_map(|entry| match entry {
+            Entry::Row(row) => Some(row),
+            _ => None,
+        });
+        for (row, cell) in rows.zip(cells) {
             row.cells.insert(at, cell);
         }
     }
@@ -94,76 +133,120 @@ impl Table {
         self.insert(self.columns.len(), column, cells);
     }
 
-    /// Removes a column.
-    pub fn remove(&mut self, name: &str) {
-        if let Some(at) = self.columns.iter().position(|column| column.name == name) {
-            self.columns.remove(at);
-            self.rows.iter_mut().for_each(|row| {
-                row.cells.remove(at);
-            });
-        }
-    }
-
-    /// The width of the widest cell in each column.
-    fn widths(&self) -> Vec<usize> {
-        let of = |at: usize| self.rows.iter().filter_map(move |row| row.cells.get(at));
-        (self.columns.iter().enumerate())
-            .map(|(at, column)| {
-                let cells = of(at).map(|(_, text)| width(text));
-                cells.chain([width(column.name)]).max().unwrap_or(0)
-            })
-            .collect()
-    }
-
     /// The width of a whole row.
     pub fn width(&self) -> usize {
-        self.widths().iter().map(|width| GAP + width).sum()
+        let widths = self.content();
+        GAP + widths.first().copied().unwrap_or(0) + self.rest(&widths)
+    }
+
+    fn rows(&self) -> impl Iterator<Item = &Row> {
+        self.entries.iter().filter_map(|entry| match entry {
+            Entry::Row(row) => Some(row),
+            _ => None,
+        })
+    }
+
+    /// The widths of the cells in a column.
+    fn cells(&self, at: usize) -> impl Iterator<Item = usize> {
+        let cells = self.rows().filter_map(move |row| row.cells.get(at));
+        cells.map(|(_, text)| width(text))
+    }
+
+    /// The width of each column without a limit; 0 for a column without content.
+    fn content(&self) -> Vec<usize> {
+        let columns = self.columns.iter().enumerate();
+        let widths = columns.map(|(at, column)| match self.cells(at).max() {
+            None | Some(0) => 0,
+            Some(widest) => widest.max(width(column.name)),
+        });
+        widths.collect()
+    }
+
+    /// The width of everything after the first column.
+    fn rest(&self, widths: &[usize]) -> usize {
+        let columns = widths.iter().skip(1).filter(|width| **width > 0);
+        columns.map(|width| GAP + width).sum()
     }
 
     /// The space that is left for the first column.
-    pub fn room_of_first(&self, room: usize) -> usize {
-        let others: usize = self.widths().iter().skip(1).map(|width| GAP + width).sum();
-        room.saturating_sub(GAP + others)
+    fn room_of_first(&self, widths: &[usize], room: usize) -> usize {
+        room.saturating_sub(GAP + self.rest(widths))
     }
 
-    /// Prints the header, unless no column has a name, and the rows.
-    pub fn show(&self, screen: &mut Screen) {
-        let mut widths = self.widths();
-        let first = self.room_of_first(screen.terminal.width);
-        if let Some(width) = widths.first_mut() {
-            *width = (*width).min(first.max(self.least_first));
-        }
-        let set = |at: usize, text: &str| {
-            let text = match is_words(text) {
-                true => fit(text, widths[at]),
-                false => middle(text, widths[at]),
-            };
-            match self.columns[at].right {
-                true => format!("{}{text}", " ".repeat(widths[at] - width(&text))),
-                false => pad(&text, widths[at]),
-            }
+    /// The width of each column on a terminal of this width; 0 for a column that is not shown.
+    fn widths(&self, room: usize) -> Vec<usize> {
+        let mut widths = self.content();
+        let Some(whole) = widths.first().copied() else {
+            return widths;
         };
-        let gap = " ".repeat(GAP);
-        if self.columns.iter().any(|column| !column.name.is_empty()) {
-            let head: String = (self.columns.iter().enumerate())
-                .map(|(at, column)| format!("{gap}{}", set(at, column.name)))
-                .collect();
-            screen.line(vec![(Style::Dim, head)]);
-        }
-        for row in &self.rows {
-            let mut line: Line = vec![(row.mark.0, pad(row.mark.1, GAP))];
-            for (at, (style, text)) in row.cells.iter().enumerate() {
-                let gap = if at == 0 { "" } else { &gap };
-                let text = format!("{gap}{}", set(at, text));
-                // Equal styles need no new escape sequence.
-                match line.last_mut() {
-                    Some((last, piece)) if last == style => piece.push_str(&text),
-                    _ => line.push((*style, text)),
+        let mut floors: Vec<usize> = self.columns.iter().filter_map(|of| of.floor).collect();
+        floors.sort_unstable_by(|a, b| b.cmp(a));
+        for floor in floors {
+            if self.room_of_first(&widths, room) >= whole.min(floor) {
+                break;
+            }
+            for (width, column) in widths.iter_mut().zip(&self.columns) {
+                if column.floor == Some(floor) {
+                    *width = 0;
                 }
             }
-            screen.line(line);
-            row.below.iter().for_each(|line| screen.line(line.clone()));
         }
+        widths[0] = whole.min(self.room_of_first(&widths, room).max(self.min_first));
+        widths
+    }
+
+    /// Prints the names of the columns, unless none has one, and the rows.
+    pub fn show(&self, screen: &mut Screen) {
+        let widths = self.widths(screen.terminal.width);
+        let columns = self.columns.iter().zip(&widths).enumerate();
+        let names = columns.filter(|(at, (_, width))| *at == 0 || **width > 0);
+        let names =
+            names.map(|(_, (column, width))| (column.name, column.set(column.name, *width)));
+        let (names, cells): (Vec<&str>, Vec<String>) = names.unzip();
+        if names.iter().any(|name| !name.is_empty()) {
+            let gap = " ".repeat(GAP);
+            screen.line(vec![(Style::Dim, gap.clone() + &cells.join(&gap))]);
+        }
+        for entry in &self.entries {
+            match entry {
+                Entry::Row(row) => self.show_row(screen, &widths, row),
+                Entry::Line(line) => screen.line(line.clone()),
+            }
+        }
+    }
+
+    fn show_row(&self, screen: &mut Screen, widths: &[usize], row: &Row) {
+        let room = screen.terminal.width;
+        let mut line: Line = vec![(row.mark.0, pad(row.mark.1, GAP))];
+        let mut used = GAP;
+        for (at, (style, text)) in row.cells.iter().enumerate() {
+            let column = &self.columns[at];
+            let (gap, text) = match at {
+                0 => (0, cut_first(text, widths[0])),
+                _ => (GAP, text.clone()),
+            };
+            // A cell beyond the edge would only add an ellipsis.
+            if at > 0 && (widths[at] == 0 || used + gap >= room) {
+                continue;
+            }
+            let columns = widths[at];
+            used += gap + columns;
+            let text = " ".repeat(gap) + &column.set(&text, columns);
+            // Equal styles need no new escape sequence.
+            match line.last_mut() {
+                Some((last, piece)) if last == style => piece.push_str(&text),
+                _ => line.push((*style, text)),
+            }
+        }
+        screen.line(line);
+    }
+}
+
+/// Cuts a first cell to `limit` columns: words at the end, other names in the middle.
+fn cut_first(text: &str, limit: usize) -> String {
+    match is_words(text) {
+        true => fit(text, limit),
+        false => middle(text, limit),
     }
 }
 
@@ -172,17 +255,14 @@ mod tests {
     use super::super::Terminal;
     use super::*;
 
-    fn at(width: usize) -> String {
-        let mut table = Table::new(&[left("name"), right("time")]);
-        table.row(vec![
-            (Style::Plain, "torch._dynamo.utils".into()),
-            (Style::Dim, "2 s".into()),
-        ]);
-        table.below(vec![(Style::Dim, "    of it 1 s".into())]);
-        table.marked(
-            (Style::Red, "✗"),
-            vec![(Style::Plain, "訓練".into()), (Style::Dim, "120 ms".into())],
-        );
+    fn plain(cells: &[&str]) -> Vec<Cell> {
+        let cells = cells.iter();
+        cells
+            .map(|text| (Style::Plain, (*text).to_owned()))
+            .collect()
+    }
+
+    fn shown(table: &Table, width: usize) -> String {
         let mut screen = Screen::new(&Terminal {
             width,
             color: false,
@@ -192,6 +272,14 @@ mod tests {
         screen.finish()
     }
 
+    fn names_and_times() -> Table {
+        let mut table = Table::new(&[left("name"), right("time")]);
+        table.row(plain(&["torch._dynamo.utils", "2 s"]));
+        table.line(vec![(Style::Dim, "    of it 1 s".into())]);
+        table.marked((Style::Red, "✗"), plain(&["訓練", "120 ms"]));
+        table
+    }
+
     #[test]
     fn columns_are_as_wide_as_their_content() {
         let expected = "  name                   time
@@ -199,7 +287,7 @@ mod tests {
     of it 1 s
 ✗ 訓練                 120 ms
 ";
-        assert_eq!(at(80), expected);
+        assert_eq!(shown(&names_and_times(), 80), expected);
     }
 
     #[test]
@@ -209,6 +297,34 @@ mod tests {
     of it 1 s
 ✗ 訓練         120 ms
 ";
-        assert_eq!(at(21), expected);
+        assert_eq!(shown(&names_and_times(), 21), expected);
+    }
+
+    #[test]
+    fn columns_without_content_are_omitted() {
+        let mut table = Table::new(&[left("name"), right("time"), left("class")]);
+        table.row(plain(&["a", "", "flat"]));
+        assert_eq!(shown(&table, 80), "  name  class\n  a     flat\n");
+    }
+
+    #[test]
+    fn columns_are_dropped_in_the_order_of_their_floors() {
+        let mut table = Table::new(&[
+            left(""),
+            left("").drop_below(6),
+            left("").drop_below(4),
+            left("").drop_below(4),
+        ]);
+        table.keep_first(0);
+        table.row(plain(&["iteration", "123", "456", "789"]));
+        for (width, row) in [
+            (26, "  iteration  123  456  789"),
+            (23, "  ite…on  123  456  789"),
+            (22, "  iteration  456  789"),
+            (16, "  it…n  456  789"),
+            (15, "  iteration"),
+        ] {
+            assert_eq!(shown(&table, width).trim_end(), row, "{width}");
+        }
     }
 }

@@ -64,7 +64,7 @@ pub(super) fn show(screen: &mut Screen, report: &RunReport) {
         for ((_, function), time) in row.functions.iter().zip(&times) {
             let left = room.saturating_sub(6 + width(time));
             let text = format!("    {time}  {}", fit(function, left));
-            table.below(vec![(Style::Dim, text)]);
+            table.line(vec![(Style::Dim, text)]);
         }
     }
     let fixed = table.width();
