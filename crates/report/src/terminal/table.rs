@@ -2,30 +2,36 @@
 //! spaces that can hold a mark. Columns without content are not shown.
 //!
 //! On a narrow terminal, the first column is cut; other columns state at which width of the
-//! first column they are dropped instead.
+//! first column they are dropped or cut instead.
 
 use super::cells::{is_words, middle};
 use super::text::{fit, pad, width};
 use super::{Line, Screen, Style};
 
-/// The space before the first column, and between columns.
+/// The space before the first column, and usually between columns.
 const GAP: usize = 2;
 /// The width that the first column keeps on a narrow terminal, unless a table keeps more.
 const MIN_FIRST: usize = 8;
+
+/// The floor of columns that are dropped or cut before the first column is cut at all.
+pub(crate) const WHOLE: usize = usize::MAX;
 
 #[derive(Clone, Copy)]
 enum Align {
     Left,
     Right,
+    Center,
 }
 
 /// A column.
-#[derive(Clone, Copy)]
+#[derive(Clone)]
 pub(crate) struct Column {
     name: &'static str,
     align: Align,
-    /// The width of the first column below which this one is dropped.
-    floor: Option<usize>,
+    /// The space before it, unless it is the first.
+    gap: usize,
+    /// Its greatest widths if the first column would be narrower than a floor: `(floor, width)`.
+    limits: Vec<(usize, usize)>,
 }
 
 impl Column {
@@ -33,14 +39,26 @@ impl Column {
         Column {
             name,
             align,
-            floor: None,
+            gap: GAP,
+            limits: Vec::new(),
         }
+    }
+
+    /// Sets the space before the column.
+    pub fn gap(mut self, columns: usize) -> Column {
+        self.gap = columns;
+        self
     }
 
     /// Drops the column if the first one would be cut to less than `floor`. Columns with a
     /// higher floor go first, those with the same floor together.
-    pub fn drop_below(mut self, floor: usize) -> Column {
-        self.floor = Some(floor);
+    pub fn drop_below(self, floor: usize) -> Column {
+        self.cut_below(floor, 0)
+    }
+
+    /// Cuts the column to `width` if the first one would be cut to less than `floor`.
+    pub fn cut_below(mut self, floor: usize, width: usize) -> Column {
+        self.limits.push((floor, width));
         self
     }
 
@@ -51,6 +69,7 @@ impl Column {
         let before = match self.align {
             Align::Left => 0,
             Align::Right => space,
+            Align::Center => space / 2,
         };
         pad(&format!("{}{text}", " ".repeat(before)), columns)
     }
@@ -66,6 +85,11 @@ pub(crate) fn right(name: &'static str) -> Column {
     Column::new(name, Align::Right)
 }
 
+/// A centered column.
+pub(crate) fn center(name: &'static str) -> Column {
+    Column::new(name, Align::Center)
+}
+
 /// A cell with its style.
 pub(crate) type Cell = (Style, String);
 
@@ -76,6 +100,7 @@ struct Row {
 }
 
 enum Entry {
+    Heading(String),
     Row(Row),
     Line(Line),
 }
@@ -111,6 +136,11 @@ impl Table {
         self.entries.push(Entry::Row(Row { mark, cells }));
     }
 
+    /// Adds a title that replaces the name of the first column, after an empty line.
+    pub fn heading(&mut self, title: String) {
+        self.entries.push(Entry::Heading(title));
+    }
+
     /// Adds a line between rows.
     pub fn line(&mut self, line: Line) {
         self.entries.push(Entry::Line(line));
@@ -139,6 +169,12 @@ impl Table {
         GAP + widths.first().copied().unwrap_or(0) + self.rest(&widths)
     }
 
+    /// Returns true if the column is shown on a terminal of this width.
+    pub fn shows(&self, name: &str, room: usize) -> bool {
+        let mut columns = self.columns.iter().zip(self.widths(room));
+        columns.any(|(column, width)| column.name == name && width > 0)
+    }
+
     fn rows(&self) -> impl Iterator<Item = &Row> {
         self.entries.iter().filter_map(|entry| match entry {
             Entry::Row(row) => Some(row),
@@ -164,8 +200,9 @@ impl Table {
 
     /// The width of everything after the first column.
     fn rest(&self, widths: &[usize]) -> usize {
-        let columns = widths.iter().skip(1).filter(|width| **width > 0);
-        columns.map(|width| GAP + width).sum()
+        let columns = self.columns.iter().zip(widths).skip(1);
+        let shown = columns.filter(|(_, width)| **width > 0);
+        shown.map(|(column, width)| column.gap + width).sum()
     }
 
     /// The space that is left for the first column.
@@ -179,39 +216,66 @@ impl Table {
         let Some(whole) = widths.first().copied() else {
             return widths;
         };
-        let mut floors: Vec<usize> = self.columns.iter().filter_map(|of| of.floor).collect();
+        let limits = self.columns.iter().flat_map(|column| &column.limits);
+        let mut floors: Vec<usize> = limits.map(|(floor, _)| *floor).collect();
         floors.sort_unstable_by(|a, b| b.cmp(a));
         for floor in floors {
             if self.room_of_first(&widths, room) >= whole.min(floor) {
                 break;
             }
             for (width, column) in widths.iter_mut().zip(&self.columns) {
-                if column.floor == Some(floor) {
-                    *width = 0;
-                }
+                let limits = column.limits.iter().filter(|limit| limit.0 == floor);
+                *width = limits.fold(*width, |width, limit| width.min(limit.1));
             }
         }
         widths[0] = whole.min(self.room_of_first(&widths, room).max(self.min_first));
         widths
     }
 
-    /// Prints the names of the columns, unless none has one, and the rows.
+    /// Prints the headings and the rows; without headings, the names of the columns first.
     pub fn show(&self, screen: &mut Screen) {
         let widths = self.widths(screen.terminal.width);
-        let columns = self.columns.iter().zip(&widths).enumerate();
-        let names = columns.filter(|(at, (_, width))| *at == 0 || **width > 0);
-        let names =
-            names.map(|(_, (column, width))| (column.name, column.set(column.name, *width)));
-        let (names, cells): (Vec<&str>, Vec<String>) = names.unzip();
-        if names.iter().any(|name| !name.is_empty()) {
-            let gap = " ".repeat(GAP);
-            screen.line(vec![(Style::Dim, gap.clone() + &cells.join(&gap))]);
+        let is_heading = |entry: &Entry| matches!(entry, Entry::Heading(_));
+        if !self.entries.iter().any(is_heading) {
+            self.show_names(screen, &widths, None);
         }
         for entry in &self.entries {
             match entry {
+                Entry::Heading(title) => {
+                    screen.blank();
+                    self.show_names(screen, &widths, Some(title));
+                }
                 Entry::Row(row) => self.show_row(screen, &widths, row),
                 Entry::Line(line) => screen.line(line.clone()),
             }
+        }
+    }
+
+    /// Prints the names of the columns, with a title in place of the first name.
+    fn show_names(&self, screen: &mut Screen, widths: &[usize], title: Option<&str>) {
+        let columns = self.columns.iter().zip(widths);
+        let names: String = (columns.skip(1).filter(|(_, width)| **width > 0))
+            .map(|(column, width)| " ".repeat(column.gap) + &column.set(column.name, *width))
+            .collect();
+        let (Some(column), Some(first)) = (self.columns.first(), widths.first()) else {
+            return;
+        };
+        let mut before = match title {
+            Some(_) => " ".repeat(GAP + first),
+            None => " ".repeat(GAP) + &column.set(column.name, *first),
+        };
+        let mut line = Line::new();
+        if let Some(title) = title {
+            line.push((Style::Bold, title.to_owned()));
+            if width(title) <= GAP + first {
+                before = " ".repeat(GAP + first - width(title));
+            } else {
+                screen.line(std::mem::take(&mut line));
+            }
+        }
+        line.push((Style::Dim, before + &names));
+        if line.iter().any(|(_, text)| !text.trim().is_empty()) {
+            screen.line(line);
         }
     }
 
@@ -223,7 +287,7 @@ impl Table {
             let column = &self.columns[at];
             let (gap, text) = match at {
                 0 => (0, cut_first(text, widths[0])),
-                _ => (GAP, text.clone()),
+                _ => (column.gap, text.clone()),
             };
             // A cell beyond the edge would only add an ellipsis.
             if at > 0 && (widths[at] == 0 || used + gap >= room) {
@@ -305,26 +369,45 @@ mod tests {
         let mut table = Table::new(&[left("name"), right("time"), left("class")]);
         table.row(plain(&["a", "", "flat"]));
         assert_eq!(shown(&table, 80), "  name  class\n  a     flat\n");
+        assert!(!table.shows("time", 80) && table.shows("class", 80));
     }
 
     #[test]
-    fn columns_are_dropped_in_the_order_of_their_floors() {
+    fn columns_are_dropped_and_cut_in_the_order_of_their_floors() {
         let mut table = Table::new(&[
             left(""),
             left("").drop_below(6),
             left("").drop_below(4),
-            left("").drop_below(4),
+            left("").gap(1).cut_below(WHOLE, 5).drop_below(4),
         ]);
         table.keep_first(0);
-        table.row(plain(&["iteration", "123", "456", "789"]));
+        table.row(plain(&["iteration", "123", "456", "unchanged"]));
         for (width, row) in [
-            (26, "  iteration  123  456  789"),
-            (23, "  ite…on  123  456  789"),
-            (22, "  iteration  456  789"),
-            (16, "  it…n  456  789"),
-            (15, "  iteration"),
+            (31, "  iteration  123  456 unchanged"),
+            (30, "  iteration  123  456 unch…"),
+            (24, "  ite…on  123  456 unch…"),
+            (23, "  iteration  456 unch…"),
+            (17, "  it…n  456 unch…"),
+            (16, "  iteration"),
         ] {
             assert_eq!(shown(&table, width).trim_end(), row, "{width}");
         }
+    }
+
+    #[test]
+    fn a_heading_replaces_the_name_of_the_first_column() {
+        let mut table = Table::new(&[left(""), right("time"), center("95 %").gap(1)]);
+        table.heading("cuda".to_owned());
+        table.row(plain(&["create stream", "2 ms", "1.50–2.50"]));
+        table.heading("torch 2.11.0 on cuda".to_owned());
+        table.row(plain(&["import", "3 s", ""]));
+        let expected = "cuda             time   95 %
+  create stream  2 ms 1.50–2.50
+
+torch 2.11.0 on cuda
+                 time   95 %
+  import          3 s
+";
+        assert_eq!(shown(&table, 80), expected);
     }
 }

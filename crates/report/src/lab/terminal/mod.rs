@@ -3,7 +3,6 @@
 //! Top to bottom: the headline, the table, the claims, notable observations, and what is
 //! missing.
 
-mod columns;
 mod table;
 
 use preheat_model::lab::LabReport;

@@ -3,69 +3,148 @@
 use preheat_model::lab::{Claim, LabReport, Series, Verdict};
 use preheat_model::stats::Consistency;
 
-use super::columns::{Cells, Columns};
 use crate::lab::overview::{Row, Subject};
 use crate::lab::verdicts::{basis, count, lack_of_starts, sign};
-use crate::terminal::text::{clean, width};
-use crate::terminal::{Screen, Style, of_verdict};
-use crate::units::{duration_parts, span_ends};
+use crate::terminal::cells::{bar, durations};
+use crate::terminal::table::{Cell, Table, WHOLE, center, left, right};
+use crate::terminal::{Screen, Style, clean, of_verdict, pad, width};
+use crate::units::{ABSENT, ratio, span_ends};
+
+/// The width of a bar.
+const BAR: usize = 16;
+/// The length to which labels are cut before the interval is dropped.
+const USUAL_LABEL: usize = 15;
+/// The length to which labels are cut before the class is dropped.
+const SHORT_LABEL: usize = 14;
+/// The minimum length of a label.
+const MIN_LABEL: usize = 4;
+/// The width to which classes and their stars are cut before labels are.
+const SHORT_CLASS: usize = 11;
+/// The smallest ratio that is shown in bold.
+const STRIKING: f64 = 10.0;
+
+/// The header of the classes, after the space for a star.
+const CLASS: &str = " class";
 
 /// Shows the table of all subjects.
 pub(super) fn show(screen: &mut Screen, subjects: &[Subject]) {
-    let rows = |subject: &Subject| -> Vec<Vec<Cells>> {
-        subject
-            .groups
-            .iter()
-            .map(|group| group.rows.iter().map(cells).collect())
-            .collect()
-    };
-    let table: Vec<Vec<Vec<Cells>>> = subjects.iter().map(rows).collect();
-    let all: Vec<&Cells> = table.iter().flatten().flatten().collect();
-    if all.is_empty() {
+    let groups = || subjects.iter().flat_map(|subject| &subject.groups);
+    let rows: Vec<&Row> = groups().flat_map(|group| &group.rows).collect();
+    if rows.is_empty() {
         return;
     }
-    let families = subjects.iter().flat_map(|subject| &subject.groups);
-    let family = families.map(|group| width(group.name)).max().unwrap_or(0);
-    let columns = Columns::new(&all, family, screen.terminal.width);
-    for (subject, groups) in subjects.iter().zip(&table) {
-        screen.blank();
-        columns.heading(screen, &clean(&subject.title));
-        for (group, rows) in subject.groups.iter().zip(groups) {
-            columns.group(screen, group, rows);
+    let families = groups().map(|group| width(group.name));
+    let family = families.max().unwrap_or(0);
+    let before_label = family + 1;
+    let mut table = Table::new(&[
+        left(""),
+        right("first"),
+        right("steady"),
+        right("ratio"),
+        center("95 %").gap(1).drop_below(before_label + USUAL_LABEL),
+        left("ratio, log scale").drop_below(WHOLE),
+        left(CLASS)
+            .gap(1)
+            .cut_below(WHOLE, SHORT_CLASS)
+            .drop_below(before_label + SHORT_LABEL),
+    ]);
+    table.keep_first(before_label + MIN_LABEL);
+    let mut cells = cells(&rows).into_iter();
+    for subject in subjects {
+        table.heading(clean(&subject.title));
+        for group in &subject.groups {
+            let mut name = group.name;
+            if !group.variant.is_empty() {
+                table.line(vec![(Style::Plain, format!("  {}", clean(&group.title())))]);
+                name = "";
+            }
+            for (row, cells) in group.rows.iter().zip(cells.by_ref()) {
+                let label = format!("{} {}", pad(name, family), clean(&row.label));
+                table.row([vec![(Style::Plain, label)], cells].concat());
+                name = "";
+            }
         }
     }
-    if columns.shows_class() && all.iter().any(|cells| !cells.consistent) {
+    table.show(screen);
+    let starred = |row: &&Row| !is_consistent(row.series);
+    if table.shows(CLASS, screen.terminal.width) && rows.iter().any(starred) {
         screen.blank();
         screen.paragraph(&[], 2, Style::Dim, "* not every start is in this class");
     }
 }
 
-fn cells(row: &Row) -> Cells {
-    let series = row.series;
-    Cells {
-        label: clean(&row.label),
-        first: duration_parts(series.first),
-        steady: series.steady.and_then(duration_parts),
-        ratio: series
-            .ratio
-            .map(|interval| interval.value)
-            .filter(|ratio| ratio.is_finite()),
-        interval: series
-            .ratio
-            .and_then(|interval| span_ends(interval.low, interval.high)),
-        class: class(series, row.once()),
-        consistent: matches!(series.consistency, None | Some(Consistency::Consistent)),
-        once: row.once(),
-    }
+/// The cells after the label of each row.
+fn cells(rows: &[&Row]) -> Vec<Vec<Cell>> {
+    let first = rows.iter().map(|row| row.series.first);
+    let steady = rows.iter().map(|row| row.series.steady.unwrap_or(f64::NAN));
+    let mut first = durations(first.chain(steady));
+    let steady = first.split_off(rows.len());
+    let ratios: Vec<Option<f64>> = (rows.iter())
+        .map(|row| row.series.ratio.map(|ratio| ratio.value))
+        .map(|value| value.filter(|value| value.is_finite()))
+        .collect();
+    let largest = ratios.iter().flatten().copied().fold(10.0, f64::max);
+    let times = first.into_iter().zip(steady).zip(ratios);
+    let cells = rows.iter().zip(times).zip(intervals(rows));
+    let cells = cells.map(|((row, ((first, steady), value)), interval)| {
+        let steady = if row.once() { String::new() } else { steady };
+        let times = match value {
+            Some(value) => ratio(value),
+            None if row.once() => String::new(),
+            None => ABSENT.to_owned(),
+        };
+        let of_times = match value {
+            Some(STRIKING..) => Style::Bold,
+            _ => Style::Plain,
+        };
+        let bar = value.map_or_else(String::new, |value| log_bar(value, largest));
+        vec![
+            (Style::Plain, first),
+            (Style::Plain, steady),
+            (of_times, times),
+            (Style::Dim, interval),
+            (Style::Dim, bar),
+            class(row),
+        ]
+    });
+    cells.collect()
 }
 
-fn class(series: &Series, once: bool) -> String {
-    if once {
-        return "once".to_owned();
+/// A bar on a logarithmic scale from 1 to `largest`.
+fn log_bar(ratio: f64, largest: f64) -> String {
+    bar(ratio.max(1.0).ln(), largest.ln(), BAR)
+}
+
+/// The intervals of the ratios, aligned at their dashes.
+fn intervals(rows: &[&Row]) -> Vec<String> {
+    let ends: Vec<Option<(String, String)>> = (rows.iter())
+        .map(|row| {
+            let ratio = row.series.ratio?;
+            span_ends(ratio.low, ratio.high)
+        })
+        .collect();
+    let known = || ends.iter().flatten();
+    let before = known().map(|(low, _)| width(low)).max().unwrap_or(0);
+    let after = known().map(|(_, high)| width(high)).max().unwrap_or(0);
+    let text = |ends: &Option<(String, String)>| match ends {
+        Some((low, high)) => format!("{low:>before$}–{high:<after$}"),
+        None => String::new(),
+    };
+    ends.iter().map(text).collect()
+}
+
+/// The class, after a star if not all starts are in it.
+fn class(row: &Row) -> Cell {
+    if row.once() {
+        return (Style::Dim, " once".to_owned());
     }
-    series
-        .class
-        .map_or(String::new(), |class| class.as_str().to_owned())
+    let class = row.series.class.map_or("", |class| class.as_str());
+    let star = if is_consistent(row.series) { ' ' } else { '*' };
+    (Style::Plain, format!("{star}{class}"))
+}
+
+fn is_consistent(series: &Series) -> bool {
+    matches!(series.consistency, None | Some(Consistency::Consistent))
 }
 
 // The claims: number, verdict, text, and the result on this machine.
@@ -118,6 +197,7 @@ pub(super) fn show_claims(screen: &mut Screen, report: &LabReport) {
 
 #[cfg(test)]
 mod tests {
+    use super::*;
     use crate::fixture;
     use crate::lab::lab_terminal;
     use crate::terminal::Terminal;
@@ -146,6 +226,14 @@ mod tests {
             assert_eq!(text.contains("  class"), class, "{width}");
             assert!(text.contains("first"), "{width}");
         }
+    }
+
+    #[test]
+    fn bars_are_logarithmic() {
+        assert_eq!(log_bar(1.0, 100.0), "");
+        assert_eq!(log_bar(0.5, 100.0), "");
+        assert_eq!(log_bar(10.0, 100.0), "████████");
+        assert_eq!(log_bar(100.0, 100.0), "█".repeat(BAR));
     }
 
     #[test]
