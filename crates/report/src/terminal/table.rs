@@ -5,7 +5,7 @@
 //! first column they are dropped or cut instead.
 
 use super::cells::{is_words, middle};
-use super::text::{fit, pad, width};
+use super::text::{fit, pad, split_at_column, width};
 use super::{Line, Screen, Style};
 
 /// The space before the first column, and usually between columns.
@@ -32,6 +32,7 @@ pub(crate) struct Column {
     gap: usize,
     /// Its greatest widths if the first column would be narrower than a floor: `(floor, width)`.
     limits: Vec<(usize, usize)>,
+    is_ragged: bool,
 }
 
 impl Column {
@@ -41,6 +42,7 @@ impl Column {
             align,
             gap: GAP,
             limits: Vec::new(),
+            is_ragged: false,
         }
     }
 
@@ -59,6 +61,13 @@ impl Column {
     /// Cuts the column to `width` if the first one would be cut to less than `floor`.
     pub fn cut_below(mut self, floor: usize, width: usize) -> Column {
         self.limits.push((floor, width));
+        self
+    }
+
+    /// Lets the cells of the next column, the last one, begin further left in rows that would
+    /// not fit otherwise.
+    pub fn ragged(mut self) -> Column {
+        self.is_ragged = true;
         self
     }
 
@@ -105,11 +114,27 @@ enum Entry {
     Line(Line),
 }
 
+/// The treatment of first cells that are wider than their column.
+#[derive(Clone, Copy)]
+pub(crate) enum Overflow {
+    /// Cuts words at the end, and other names in the middle.
+    Cut,
+    /// Cuts in the middle of the text after a prefix of this width.
+    CutAfter(usize),
+    /// Moves the cell to a separate line above its row, where `cut` truncates it. If the table
+    /// is too wide, cells wider than `usual` do not widen the column.
+    Above {
+        usual: usize,
+        cut: fn(&str, usize) -> String,
+    },
+}
+
 /// A table.
 pub(crate) struct Table {
     columns: Vec<Column>,
     entries: Vec<Entry>,
     min_first: usize,
+    overflow: Overflow,
 }
 
 impl Table {
@@ -118,12 +143,18 @@ impl Table {
             columns: columns.to_vec(),
             entries: Vec::new(),
             min_first: MIN_FIRST,
+            overflow: Overflow::Cut,
         }
     }
 
     /// Keeps at least this width of the first column. The end of a row is truncated instead.
     pub fn keep_first(&mut self, columns: usize) {
         self.min_first = columns;
+    }
+
+    /// Sets the treatment of first cells that are wider than their column.
+    pub fn overflow(&mut self, overflow: Overflow) {
+        self.overflow = overflow;
     }
 
     /// Adds a row.
@@ -198,11 +229,34 @@ impl Table {
         widths.collect()
     }
 
+    /// The width of a column with the gap before it.
+    fn with_gap(&self, at: usize, width: usize) -> usize {
+        match width {
+            0 => 0,
+            width => self.columns[at].gap + width,
+        }
+    }
+
     /// The width of everything after the first column.
     fn rest(&self, widths: &[usize]) -> usize {
-        let columns = self.columns.iter().zip(widths).skip(1);
-        let shown = columns.filter(|(_, width)| **width > 0);
-        shown.map(|(column, width)| column.gap + width).sum()
+        let column = |at: usize| self.with_gap(at, widths[at]);
+        let all = (1..widths.len()).map(column).sum();
+        let Some(ragged) = self.ragged(widths) else {
+            return all;
+        };
+        let ends = self.rows().map(|row| {
+            let cell = |at: usize| row.cells.get(at).map_or(0, |(_, text)| width(text));
+            self.with_gap(ragged, cell(ragged)) + self.with_gap(ragged + 1, cell(ragged + 1))
+        });
+        let name = |at: usize| self.with_gap(at, width(self.columns[at].name));
+        let ends = ends.fold(name(ragged) + name(ragged + 1), usize::max);
+        all - column(ragged) - column(ragged + 1) + ends
+    }
+
+    /// The ragged column, if it is shown.
+    fn ragged(&self, widths: &[usize]) -> Option<usize> {
+        let at = self.columns.len().checked_sub(2)?;
+        (self.columns[at].is_ragged && widths[at] > 0).then_some(at)
     }
 
     /// The space that is left for the first column.
@@ -213,9 +267,15 @@ impl Table {
     /// The width of each column on a terminal of this width; 0 for a column that is not shown.
     fn widths(&self, room: usize) -> Vec<usize> {
         let mut widths = self.content();
-        let Some(whole) = widths.first().copied() else {
+        let Some(mut whole) = widths.first().copied() else {
             return widths;
         };
+        if let Overflow::Above { usual, .. } = self.overflow
+            && self.room_of_first(&widths, room) < whole
+        {
+            let usual = self.cells(0).filter(|width| *width <= usual);
+            whole = usual.max().unwrap_or(MIN_FIRST);
+        }
         let limits = self.columns.iter().flat_map(|column| &column.limits);
         let mut floors: Vec<usize> = limits.map(|(floor, _)| *floor).collect();
         floors.sort_unstable_by(|a, b| b.cmp(a));
@@ -282,18 +342,33 @@ impl Table {
     fn show_row(&self, screen: &mut Screen, widths: &[usize], row: &Row) {
         let room = screen.terminal.width;
         let mut line: Line = vec![(row.mark.0, pad(row.mark.1, GAP))];
+        if let Overflow::Above { cut, .. } = self.overflow
+            && let Some((style, name)) = row.cells.first()
+            && width(name) > widths[0]
+        {
+            line.push((*style, cut(name, room.saturating_sub(GAP))));
+            screen.line(line);
+            line = vec![(Style::Plain, " ".repeat(GAP))];
+        }
         let mut used = GAP;
         for (at, (style, text)) in row.cells.iter().enumerate() {
             let column = &self.columns[at];
             let (gap, text) = match at {
-                0 => (0, cut_first(text, widths[0])),
+                0 => (0, cut_first(text, widths[0], self.overflow)),
                 _ => (column.gap, text.clone()),
             };
             // A cell beyond the edge would only add an ellipsis.
             if at > 0 && (widths[at] == 0 || used + gap >= room) {
                 continue;
             }
-            let columns = widths[at];
+            let mut columns = widths[at];
+            if self.ragged(widths) == Some(at)
+                && let Some((_, last)) = row.cells.get(at + 1)
+            {
+                let after = gap + self.with_gap(at + 1, width(last));
+                let left = room.saturating_sub(used + after);
+                columns = columns.min(left).max(width(&text));
+            }
             used += gap + columns;
             let text = " ".repeat(gap) + &column.set(&text, columns);
             // Equal styles need no new escape sequence.
@@ -306,11 +381,16 @@ impl Table {
     }
 }
 
-/// Cuts a first cell to `limit` columns: words at the end, other names in the middle.
-fn cut_first(text: &str, limit: usize) -> String {
-    match is_words(text) {
-        true => fit(text, limit),
-        false => middle(text, limit),
+/// Cuts a first cell to `limit` columns; empty if it stands above its row.
+fn cut_first(text: &str, limit: usize, overflow: Overflow) -> String {
+    match overflow {
+        Overflow::Above { .. } if width(text) > limit => String::new(),
+        Overflow::CutAfter(prefix) if prefix + MIN_FIRST <= limit => {
+            let (prefix, rest) = split_at_column(text, prefix);
+            format!("{prefix}{}", middle(rest, limit - width(prefix)))
+        }
+        Overflow::Cut if !is_words(text) => middle(text, limit),
+        _ => fit(text, limit),
     }
 }
 
@@ -409,5 +489,58 @@ torch 2.11.0 on cuda
   import          3 s
 ";
         assert_eq!(shown(&table, 80), expected);
+    }
+
+    #[test]
+    fn a_prefix_is_not_cut() {
+        let mut table = Table::new(&[left(""), left("")]);
+        table.overflow(Overflow::CutAfter(8));
+        table.row(plain(&[
+            "first   launch · cache empty: long, no sync",
+            "1 s",
+        ]));
+        let width = table.width();
+        assert!(shown(&table, width).contains("empty: long"));
+        assert_eq!(shown(&table, 37), "  first   launch · ca…g, no sync  1 s\n");
+        assert_eq!(shown(&table, 20), "  first   laun…  1 s\n");
+    }
+
+    #[test]
+    fn a_long_name_stands_above_its_row() {
+        let mut table = Table::new(&[left(""), right("base")]);
+        table.overflow(Overflow::Above {
+            usual: 10,
+            cut: middle,
+        });
+        table.row(plain(&["excess", "1 s"]));
+        table.marked((Style::Red, "✗"), plain(&["train.py:17–23 → 22–28", "2 s"]));
+        let expected = "                          base
+  excess                   1 s
+✗ train.py:17–23 → 22–28   2 s
+";
+        assert_eq!(shown(&table, 30), expected);
+        let expected = "          base
+  excess   1 s
+✗ train.py:1…23 → 22–28
+           2 s
+";
+        assert_eq!(shown(&table, 23), expected);
+    }
+
+    #[test]
+    fn a_long_last_cell_begins_further_left() {
+        let mut table = Table::new(&[left(""), left("relative").ragged(), left("")]);
+        table.row(plain(&["time", "+27 % (26 to 28)", "slower"]));
+        table.row(plain(&["excess", "0 %", "unchanged"]));
+        let expected = "          relative
+  time    +27 % (26 to 28)  slower
+  excess  0 %               unchanged
+";
+        assert_eq!(shown(&table, 80), expected);
+        let expected = "          relative
+  time    +27 % (26 to 28)  slower
+  excess  0 %            unchanged
+";
+        assert_eq!(shown(&table, 34), expected);
     }
 }

@@ -11,12 +11,11 @@ mod table;
 use preheat_model::compare::{CompareKind, CompareReport, QuantityChange, Side, Verdict};
 
 use super::gate::{Decision, gate};
-use super::order::{by_sides, only_in, reasons, series, sorted};
+use super::order::{by_sides, only_in, reasons, sorted};
 use super::words::{changed, correction, sentence, starred};
 use crate::html::markup::command_line;
 use crate::run::words::counted;
 use crate::terminal::{Screen, Style, Terminal, clean, joined, width};
-use table::{Name, Row, Table};
 
 /// The maximum number of changed quantities to show.
 const MAX_CHANGED: usize = 24;
@@ -79,11 +78,7 @@ fn show_quantities(screen: &mut Screen, report: &CompareReport) {
     }
     screen.blank();
     let (both, one_side) = by_sides(report);
-    let rows = both.iter();
-    let rows = rows.map(|quantity| Row::new(Name::Quantity(clean(&quantity.name)), quantity));
-    if !both.is_empty() {
-        Table::new(rows.collect(), screen.terminal.width).show(screen, "");
-    }
+    table::of_quantities(&both).show(screen);
     let starred = both.iter().filter_map(|quantity| starred(quantity));
     let stars = correction(starred, report.tests());
     let only = only_in(&one_side);
@@ -127,13 +122,13 @@ fn style_of(verdict: Verdict) -> Style {
 /// others.
 fn show_lab(screen: &mut Screen, report: &CompareReport) {
     let sorted = sorted(report);
-    show_subjects(screen, "Changed", &sorted.changed, MAX_CHANGED, false);
+    show_subjects(screen, "Changed", &sorted.changed, MAX_CHANGED, true);
     show_subjects(
         screen,
         "Inconclusive",
         &sorted.inconclusive,
         MAX_INCONCLUSIVE,
-        true,
+        false,
     );
     let text = match sorted.same.len() {
         0 => return,
@@ -150,7 +145,7 @@ fn show_subjects(
     title: &str,
     quantities: &[&QuantityChange],
     most: usize,
-    quiet: bool,
+    with_verdict: bool,
 ) {
     let shown = &quantities[..quantities.len().min(most)];
     let mut subjects: Vec<&str> = Vec::new();
@@ -162,14 +157,10 @@ fn show_subjects(
     let names = shown.iter().map(|quantity| width(&quantity.name));
     let names = names.max().unwrap_or(0);
     for of in subjects {
-        let rows = shown.iter().filter(|quantity| subject(quantity) == of);
-        let rows = rows.map(|quantity| {
-            let row = Row::new(series_name(quantity, names), quantity);
-            if quiet { row.without_verdict() } else { row }
-        });
-        screen.blank();
-        let table = Table::new(rows.collect(), screen.terminal.width);
-        table.show(screen, &format!("{title} · {}", clean(of)));
+        let rows = shown.iter().copied();
+        let rows: Vec<&QuantityChange> = rows.filter(|quantity| subject(quantity) == of).collect();
+        let title = format!("{title} · {}", clean(of));
+        table::of_series(title, &rows, names, with_verdict).show(screen);
     }
     if quantities.len() > most {
         let text = format!("  and {} more", quantities.len() - most);
@@ -179,12 +170,6 @@ fn show_subjects(
 
 fn subject(quantity: &QuantityChange) -> &str {
     quantity.of.as_ref().map_or("", |of| &of.subject)
-}
-
-/// The name of a row: `first   train · mlp, iteration`, with the series aligned.
-fn series_name(quantity: &QuantityChange, names: usize) -> Name {
-    let series = quantity.of.as_ref().map_or(String::new(), series);
-    Name::Series(format!("{:<names$}", clean(&quantity.name)), clean(&series))
 }
 
 #[cfg(test)]
