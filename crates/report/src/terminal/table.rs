@@ -13,7 +13,7 @@ const GAP: usize = 2;
 /// The width that the first column keeps on a narrow terminal, unless a table keeps more.
 const MIN_FIRST: usize = 8;
 
-/// The floor of columns that are dropped or cut before the first column is cut at all.
+/// Stands for the whole width of the first column.
 pub(crate) const WHOLE: usize = usize::MAX;
 
 #[derive(Clone, Copy)]

@@ -8,7 +8,8 @@ use super::super::words::{
 };
 use super::style_of;
 use crate::terminal::cells::{Sides, name as cut};
-use crate::terminal::{Screen, Style, clean, fit, width};
+use crate::terminal::table::{Table, WHOLE, left, right};
+use crate::terminal::{Screen, Style, clean, width};
 
 /// The width of the bars.
 const BARS: usize = 14;
@@ -91,61 +92,48 @@ fn table(screen: &mut Screen, shown: &[&CauseChange]) {
         _ => 0,
     };
     let sides = Sides::new(shown.iter().map(|change| change.difference.value), bars);
-    let by: Vec<String> = shown
-        .iter()
-        .map(|change| signed(change.difference.value, Unit::Seconds))
-        .collect();
-    let within: Vec<String> = shown
-        .iter()
-        .map(|change| interval(&change.difference, Unit::Seconds).unwrap_or_default())
-        .collect();
-    // A wide terminal also shows both levels.
-    let levels: Vec<String> = shown
-        .iter()
-        .filter(|_| room >= WIDE)
-        .map(|change| {
-            let [was, is] =
-                [&change.base, &change.new].map(|level| value(level.mean.value, Unit::Seconds));
-            format!("{was} → {is}")
-        })
-        .collect();
-    let widest = |texts: &[String]| texts.iter().map(|text| width(text)).max().unwrap_or(0);
-    let (by_width, levels_width, mut within_width) =
-        (widest(&by), widest(&levels), widest(&within));
-    let names = shown.iter().map(|change| width(change.cause.as_str()));
-    let name = names.max().unwrap_or(0);
-    let verdicts = (shown.iter()).map(|change| width(&verdict_on_cause(change)));
-    let verdict = verdicts.max().unwrap_or(0);
-    let bar = if bars > 0 { bars + 1 + 2 } else { 0 };
-    if 2 + name + 2 + bar + by_width + 2 + within_width + 2 + verdict > room {
-        within_width = 0;
-    }
-    for (at, change) in shown.iter().enumerate() {
-        let (by, within) = (&by[at], &within[at]);
+    let mut table = Table::new(&[
+        left(""),
+        left(""),
+        right(""),
+        left(""),
+        left("").drop_below(WHOLE),
+        left(""),
+    ]);
+    table.keep_first(WHOLE);
+    for change in shown {
+        let by = change.difference.value;
+        let bar = match bars {
+            0 => String::new(),
+            _ => sides.bar(by),
+        };
+        // A wide terminal also shows both levels.
+        let levels = match room {
+            WIDE.. => {
+                let [was, is] =
+                    [&change.base, &change.new].map(|level| value(level.mean.value, Unit::Seconds));
+                format!("{was} → {is}")
+            }
+            _ => String::new(),
+        };
+        let within = interval(&change.difference, Unit::Seconds).unwrap_or_default();
         let style = style_of(change.verdict);
-        let mut line = vec![(
-            Style::Plain,
-            format!("  {:<name$}  ", fit(change.cause.as_str(), name)),
-        )];
-        if bars > 0 {
-            line.push((style, format!("{}  ", sides.bar(change.difference.value))));
-        }
-        line.push((style, format!("{by:>by_width$}")));
-        if let Some(levels) = levels.get(at) {
-            line.push((Style::Plain, format!("  {levels:<levels_width$}")));
-        }
-        if within_width > 0 {
-            line.push((Style::Dim, format!("  {within:<within_width$}")));
-        }
-        line.push((style, format!("  {}", verdict_on_cause(change))));
-        screen.line(line);
-        items(screen, change);
+        table.row(vec![
+            (Style::Plain, change.cause.as_str().to_owned()),
+            (style, bar),
+            (style, signed(by, Unit::Seconds)),
+            (Style::Plain, levels),
+            (Style::Dim, within),
+            (style, verdict_on_cause(change)),
+        ]);
+        add_items(&mut table, change, room);
     }
+    table.show(screen);
 }
 
-/// Shows the largest items of a cause. If the starts vary more than the cause changed, so do
+/// Adds the largest items of a cause. If the starts vary more than the cause changed, so do
 /// the items that both sides have; only those of one side are shown.
-fn items(screen: &mut Screen, change: &CauseChange) {
+fn add_items(table: &mut Table, change: &CauseChange, room: usize) {
     let by = &change.difference;
     let ends = by.low.zip(by.high);
     let noise = ends.is_some_and(|(low, high)| low <= 0.0 && high >= 0.0);
@@ -163,15 +151,15 @@ fn items(screen: &mut Screen, change: &CauseChange) {
         .collect();
     let column = by.iter().map(|text| width(text)).max().unwrap_or(0);
     for (item, by) in shown.iter().zip(&by) {
-        let room = screen.terminal.width.saturating_sub(4 + column + 2);
+        let room = room.saturating_sub(4 + column + 2);
         let lead = format!("    {by:>column$}  ");
         let text = describe(item, room);
-        screen.line(vec![(Style::Dim, lead), (Style::Plain, text)]);
+        table.line(vec![(Style::Dim, lead), (Style::Plain, text)]);
     }
     let left = change.items_in_all.saturating_sub(shown.len() as u64);
     if !noise && !shown.is_empty() && left > 0 {
         let text = format!("and {left} smaller");
-        screen.line(vec![(Style::Dim, format!("    {:>column$}  {text}", ""))]);
+        table.line(vec![(Style::Dim, format!("    {:>column$}  {text}", ""))]);
     }
 }
 
