@@ -1,5 +1,7 @@
 //! The headlines: the command, the time to its first iteration, the first iteration against
 //! the steady one, and memory.
+//!
+//! The rows are paragraphs after a label and a value: their details wrap, unlike cells of a table.
 
 use preheat_model::run::{DeviceBytes, HostMemory, IterationsBy, RunReport};
 

@@ -1,5 +1,7 @@
 //! The remedies: their predicted savings, instructions and assumptions. Those that help
 //! only later, and those that would not help, are separate lists.
+//!
+//! The lists are paragraphs after a number and a saving, not tables: their text wraps.
 
 use preheat_model::run::{Remedy, RemedyGroup};
 
