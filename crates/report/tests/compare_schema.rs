@@ -64,7 +64,7 @@ fn the_schema_rejects_other_documents() {
         with("/max_regression", "5%".into()),
         with("/headline/text", serde_json::Value::Null),
         with("/quantities/0/id", "time".into()),
-        with("/quantities/0/difference/value", serde_json::Value::Null),
+        with("/quantities/0/difference/estimate", serde_json::Value::Null),
         with("/quantities/0/p", 2.into()),
         with("/causes/0/cause", "magic".into()),
         with("/causes/0/items/0/change", "moved".into()),

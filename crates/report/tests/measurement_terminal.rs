@@ -97,7 +97,7 @@ fn the_schema_rejects_other_documents() {
         unknown,
         with("/schema", "preheat.start/2".into()),
         with("/variants/0/against", "luke-warm".into()),
-        with("/variants/1/saved/value", Value::Null),
+        with("/variants/1/saved/estimate", Value::Null),
         with("/remedies/0/kept", "yes".into()),
         with("/kept/0", "magic".into()),
         with("/machine", 3.into()),
