@@ -48,6 +48,8 @@ fn nonsense_does_not_disturb_a_parent() {
     let program = warm.case(&["code", "3"]);
     warm.warm_up(&program, &as_is);
     let (parent, socket) = (warm.parent(), file(&warm, "socket"));
+    /// Stands for the word of the connection.
+    const WORD: &[u8] = b"WORD";
     let framed = |bytes: &[u8]| [&(bytes.len() as u32).to_le_bytes()[..], bytes].concat();
     let mut random = Random(0x9e37_79b9_7f4a_7c15);
     let mut requests = vec![
@@ -55,20 +57,31 @@ fn nonsense_does_not_disturb_a_parent() {
         vec![0; 4],
         vec![0xff; 4],
         framed(b"start\0"),
+        framed(b"start\0WORD\0"),
         framed(b"start\x000 18 2\0\0\0\x000 1 2\x003\0python\0"),
-        framed(b"start\0one two three\0\0\0\0\0\0"),
-        framed(b"start\x000 18 2\0\0\0\0-1\0-1\0"),
-        framed(b"start\x000 18 2\0\0\0\x0099999999999999999999\0"),
+        framed(b"start\0WORD\x000 18 2\0\0\0\x000 1 2\x003\0python\0"),
+        framed(b"start\0WORD\0one two three\0\0\0\0\0\0"),
+        framed(b"start\0WORD\x000 18 2\0\0\0\0-1\0-1\0"),
+        framed(b"start\0WORD\x000 18 2\0\0\0\x0099999999999999999999\0"),
+        framed(b"standby\0WORD\0"),
         framed(b"served"),
         framed(b"stop\0"),
     ];
     requests.extend((0..40).map(|_| random.bytes(200)));
-    requests.extend((0..40).map(|_| framed(&[b"start\0", &random.bytes(200)[..]].concat())));
-    for request in requests {
+    requests.extend((0..40).map(|_| framed(&[b"start\0WORD\0", &random.bytes(200)[..]].concat())));
+    for mut request in requests {
         let mut stream = UnixStream::connect(&socket).expect("it listens");
         let mut hello = [0; 64];
         let length = stream.read(&mut hello).expect("it answers");
         assert!(hello[..length].starts_with(b"hello "), "{hello:?}");
+        if let Some(at) = request.windows(4).position(|bytes| bytes == WORD) {
+            let hello = String::from_utf8_lossy(&hello[..length]);
+            let numbers: Vec<&str> = hello.split_whitespace().skip(1).collect();
+            let pipe = format!("/proc/{}/fd/{}", numbers[0], numbers[2]);
+            let word = fs::read(pipe).expect("a process of the same user may read it");
+            request.splice(at..at + 4, word);
+            request.splice(..4, (request.len() as u32 - 4).to_le_bytes());
+        }
         // Some are cut off, and nobody waits for an answer.
         let _ = stream.write_all(&request);
     }

@@ -17,6 +17,8 @@ try:
     print('allowed', sorted(os.listdir('shown')))
 except PermissionError:
     print('denied', sorted(os.listdir('shown')))
+with open('/proc/self/maps') as file:
+    assert not [line for line in file if 'evil.so' in line]
 ";
 
 /// Exit code of `enter.py` where the kernel lacks what was asked for.
@@ -136,6 +138,66 @@ fn another_seccomp_filter_is_not_left() {
     assert!(second.err.contains("system call filter"), "{}", second.err);
     // No parent could be known to have the same filters, so none is made.
     assert_eq!(warm.count(), 0);
+}
+
+/// A client of its own, in a sandbox, that makes none of the checks of `preheat start`: each
+/// argument after the socket is a sandbox, or a way to send the request.
+fn attack(warm: &Warm, words: &[&str]) -> Option<Observed> {
+    let python = warm.python.to_str().expect("its path is text");
+    let client = include_str!("start/client.py");
+    fs::write(warm.directory.join("client.py"), client).expect("it is written");
+    let entries = fs::read_dir(warm.directory.join("run/preheat")).expect("it exists");
+    let mut paths = entries.flatten().map(|entry| entry.path());
+    let socket = paths.find(|path| path.extension().is_some_and(|it| it == "socket"));
+    let socket = socket.expect("a parent has one");
+    let socket = socket.to_str().expect("its path is text");
+    let is_way = |word: &&&str| ["send", "fork", "guess"].contains(*word);
+    let sandboxes = words.iter().filter(|word| !is_way(word));
+    let sandbox = sandboxes.flat_map(|sandbox| [python, "enter.py", sandbox]);
+    let how = words.iter().find(is_way).unwrap_or(&"send");
+    let client = [python, "client.py", socket, how];
+    let all: Vec<&str> = sandbox.chain(client).collect();
+    let observed = Observed::of(warm.plain(&all).output().expect("it starts"));
+    let is_there = observed.status.code() != Some(MISSING);
+    require(words[0], is_there.then_some(observed))
+}
+
+#[test]
+fn a_client_that_checks_nothing_gets_no_program_outside_its_sandbox() {
+    let Some(warm) = prepared() else { return };
+    warm.warm_up(&program(&warm), &as_is);
+    for words in [
+        &["landlock"][..],
+        &["strict"],
+        &["lenient"],
+        &["no_new_privs"],
+        &["limited"],
+        &["fork"],
+        &["fork", "no_new_privs"],
+        &["guess"],
+    ] {
+        let Some(observed) = attack(&warm, words) else {
+            continue;
+        };
+        assert!(
+            observed.out.starts_with("no "),
+            "{words:?}: {} {}",
+            observed.out,
+            observed.err
+        );
+        assert_eq!(observed.out.lines().count(), 1, "{words:?}");
+    }
+    // Outside any sandbox the same client is served, so the request is a valid one; but the
+    // library that it names is not loaded.
+    let served = attack(&warm, &["send"]).expect("it needs no sandbox");
+    let said: Vec<&str> = served.out.lines().collect();
+    assert_eq!(
+        said,
+        ["ready", "allowed ['outside']", "status 0"],
+        "{}",
+        served.err
+    );
+    assert_eq!(served.err, "");
 }
 
 /// Runs a shell script in separate namespaces; `None` if that is not allowed.

@@ -40,6 +40,7 @@ const PYTHON: &[(&str, &[u8])] = &[
     ("title.py", include_bytes!("python/title.py")),
     ("state.py", include_bytes!("python/state.py")),
     ("child.py", include_bytes!("python/child.py")),
+    ("guard.py", include_bytes!("python/guard.py")),
     ("end.py", include_bytes!("python/end.py")),
     ("generators.py", include_bytes!("python/generators.py")),
     ("graph.py", include_bytes!("python/graph.py")),

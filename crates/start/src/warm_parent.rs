@@ -11,6 +11,7 @@
 //! plainly instead.
 
 mod follow;
+mod greeting;
 mod influence;
 mod learned;
 mod ledger;
@@ -39,6 +40,7 @@ use crate::invocation::{Invocation, Main};
 use crate::reason::Reason;
 use crate::standby::Standbys;
 use follow::Child;
+use greeting::Greeting;
 use socket::Connection;
 use waiting::Waiting;
 
@@ -296,14 +298,11 @@ fn ask_and_go<V: FnOnce() -> Result<(), Reason>>(
     if let Some(why) = hello.strip_prefix("no ") {
         return Err(Reason::Answered(why.to_owned()));
     }
-    // The process ID of the child, and the number of starts that its parent has served.
-    let mut numbers = hello.strip_prefix("hello ").unwrap_or_default().split(' ');
-    let child = numbers.next().and_then(|text| text.parse().ok());
-    let served: usize = numbers
-        .next()
-        .and_then(|text| text.parse().ok())
-        .unwrap_or(0);
-    let Some(child) = child.and_then(|child| Child::new(child, parent.process)) else {
+    let greeting = Greeting::parse(&hello).and_then(|greeting| {
+        let child = Child::new(greeting.child, parent.process)?;
+        Some((greeting, child))
+    });
+    let Some((greeting, child)) = greeting else {
         if standby.is_none() {
             list::leave(parent);
         }
@@ -315,10 +314,12 @@ fn ask_and_go<V: FnOnce() -> Result<(), Reason>>(
     // Check and move the child before anything is sent.
     sandbox::is_shared_with(child.process())?;
     sandbox::join(&[child.supervisor(), child.process()])?;
+    let word = greeting.word()?;
     let learning = parent_request.standbys.and_then(Standbys::learning);
     let request = inherited.request(
         parent_request.invocation,
         parent_request.identity.terminal,
+        &word,
         learning,
     );
     let asked = connection.send(&request, &inherited.sent());
@@ -326,7 +327,7 @@ fn ask_and_go<V: FnOnce() -> Result<(), Reason>>(
     // Meanwhile the child gets ready.
     if let Err(why) = verified() {
         if let Some(path) = parent.changed()
-            && served < FEW_STARTS
+            && greeting.served < FEW_STARTS
         {
             // If that happens again, the modules that read it are no longer imported ahead.
             let _ = learned::note_changing(&parent_request.learned(), &path);

@@ -50,6 +50,19 @@ def strict():
     seccomp(numbers)
 
 
+def no_new_privs():
+    if LIBC.prctl(38, 1, 0, 0, 0):
+        sys.exit(MISSING)
+
+
+def limited():
+    """A limit that a warm parent made outside does not have."""
+    import resource
+
+    resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
+    resource.setrlimit(resource.RLIMIT_NPROC, (5000, 5000))
+
+
 def reaper():
     """Orphaned processes below this one become its children."""
     if LIBC.prctl(36, 1, 0, 0, 0):

@@ -83,29 +83,38 @@ class Child:
         """Handles a request; returns the last step if it is a start."""
         socket = self.tools.socket
         client.settimeout(1)
+        guard, received = None, []
+        request = None
         try:
             who = client.getsockopt(socket.SOL_SOCKET, socket.SO_PEERCRED, 12)
             if int.from_bytes(who[4:8], sys.byteorder) != os.geteuid():
                 return None
             process = int.from_bytes(who[:4], sys.byteorder)
-            if not shares_sandbox(process):
-                client.send(b"no the warm parent is in another sandbox\n")
-                return None
+            client.setsockopt(socket.SOL_SOCKET, socket.SO_PASSCRED, 1)
+            guard = self.parent.guard["Guard"](process, self.parent.plan)
+            guard.open()
             # The client sends descriptors only after this: in a connection that is never
             # accepted, they would stay open.
-            client.send(b"hello %d %d\n" % (os.getpid(), self.parent.served))
-            fields, received = self.read(client)
-            if fields[:1] == [b"served"]:
+            hello = os.getpid(), self.parent.served, guard.pipe
+            client.send(b"hello %d %d %d\n" % hello)
+            fields, received, sender = self.read(client)
+            word, rest = fields[:1], fields[2:]
+            if word == [b"served"]:
                 client.send(b"served %d\n" % self.parent.served)
-            if fields[:1] == [b"standby"] and not self.standby:
-                client.send(b"standby\n")
-                self.wanted = fields
-        except OSError:
-            return None
-        try:
-            request = Request(fields) if fields[:1] == [b"start"] else None
-        except (ValueError, StopIteration):
-            request = None  # Not a request of a preheat client.
+            elif word in ([b"start"], [b"standby"]):
+                why = guard.refusal(fields[1], sender, word == [b"start"])
+                if why:
+                    client.send(b"no %s\n" % why.encode("utf-8", "replace"))
+                elif word == [b"start"]:
+                    request = Request(rest)
+                elif not self.standby:
+                    client.send(b"standby\n")
+                    self.wanted = rest
+        except (OSError, ValueError, IndexError, StopIteration):
+            pass  # It has exited, or is not a preheat client.
+        finally:
+            if guard:
+                guard.close()
         if request:
             request.name_process(process)
             return self.start(client, request, received)
@@ -114,12 +123,15 @@ class Child:
         return None
 
     def read(self, client):
-        """The fields of a request, and the descriptors that came with it."""
+        """The fields of a request, the descriptors that came with it, and its sender."""
         socket = self.tools.socket
         room = socket.CMSG_SPACE(4 * MAX_DESCRIPTORS)
+        room += socket.CMSG_SPACE(self.parent.guard["CREDENTIALS"])
         data, extra, flags, _ = client.recvmsg(65536, room, socket.MSG_CMSG_CLOEXEC)
-        received = []
+        received, sender = [], 0
         for level, kind, value in extra:
+            if level == socket.SOL_SOCKET and kind == socket.SCM_CREDENTIALS:
+                sender = self.parent.guard["sender_of"](value)
             if level == socket.SOL_SOCKET and kind == socket.SCM_RIGHTS:
                 for at in range(0, len(value) - 3, 4):
                     received.append(int.from_bytes(value[at : at + 4], sys.byteorder))
@@ -134,8 +146,8 @@ class Child:
         if have != length or flags & socket.MSG_CTRUNC:
             for fd in received:
                 os.close(fd)
-            return [], []
-        return b"".join(parts).split(b"\0"), received
+            return [], [], 0
+        return b"".join(parts).split(b"\0"), received, sender
 
     def start(self, client, request, received):
         socket = self.tools.socket
@@ -169,7 +181,7 @@ class Child:
             self.standby.go()
         self.parent.renew.after()
         if request.ahead and not self.standby:
-            initialize_ahead(request.ahead)
+            initialize_ahead(request.ahead, self.parent)
 
         def go_on():
             # Last, so that signals that arrived meanwhile reach the program.
@@ -214,16 +226,6 @@ class Child:
             signals.signal(number, signals.SIG_IGN)
 
 
-def shares_sandbox(client):
-    """Returns True if the kernel lets this process inspect a client, which it does only if the
-    client is at least as restricted; the client checks the same about this process."""
-    try:
-        theirs, ours = os.stat("/proc/%d/root" % client), os.stat("/")
-    except OSError:
-        return False
-    return (theirs.st_dev, theirs.st_ino) == (ours.st_dev, ours.st_ino)
-
-
 def moved(fd, to):
     os.dup2(fd, to, False)
     os.close(fd)
@@ -242,7 +244,7 @@ class Request:
     """The state of a client, which is a process of the same user."""
 
     def __init__(self, fields):
-        fields = iter(fields[1:])
+        fields = iter(fields)
 
         def numbers():
             return [int(number) for number in next(fields).split()]
@@ -279,14 +281,17 @@ class Request:
         self.environment = changed
 
 
-def initialize_ahead(asked):
+def initialize_ahead(asked, parent):
     """Has the shim initialize the driver in the background. This is the earliest moment: a
-    parent that has used a GPU cannot fork usable children."""
+    parent that has used a GPU cannot fork usable children. The shim is the one that this parent
+    was made with, whichever the client names."""
     try:
         if object.__basicsize__ != 2 * tuple.__itemsize__:
             return  # Objects have another layout.
-        device, shim, driver = map(os.fsdecode, asked.split(b"\n")[:3])
-        recorder = load(shim)
+        device, _, driver = map(os.fsdecode, asked.split(b"\n")[:3])
+        if not parent.guard["is_driver"](driver):
+            return
+        recorder = load(parent.plan.one["recorder"])
         directory = os.environ.get("PREHEAT_DIRECTORY")
         if directory:
             # Begin to record first, so that the recording is complete.

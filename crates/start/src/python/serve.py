@@ -67,6 +67,7 @@ def serve(plan, base, found, load, renew, telling):
     try:
         parent = Parent(plan, tools, listener, become, base)
         parent.memory, parent.pages = load("memory.py"), load("pages.py")
+        parent.guard = load("guard.py")
         parent.madvise = parent.pages["copying"]()
         parent.telling, parent.state = telling, ours[1]
         parent.renew, parent.load, parent.end = renew, load, end

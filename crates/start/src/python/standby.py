@@ -31,10 +31,10 @@ class Wanted:
     """The request for a standby."""
 
     def __init__(self, fields):
-        texts = map(os.fsdecode, fields[1:7])
-        (self.form, self.key, devices, self.driver, self.learned, self.shim) = texts
+        texts = map(os.fsdecode, fields[:5])
+        (self.form, self.key, devices, self.driver, self.learned) = texts
         self.devices = [int(each) for each in devices.split()]
-        self.environment = fields[8 : 8 + int(fields[7])]
+        self.environment = fields[6 : 6 + int(fields[5])]
         if self.form not in ("hot", "parked") or not self.devices:
             raise ValueError
 
@@ -57,6 +57,8 @@ class Standby:
 
     def prepare(self):
         """Until it can serve a start."""
+        if not self.child.parent.guard["is_driver"](self.wanted.driver):
+            raise Unsuitable("%s is not a driver library of this user" % self.wanted.driver)
         filled = fill_descriptors()
         try:
             self.make_helper()
@@ -97,7 +99,7 @@ class Standby:
         socket, posix = self.tools.socket, sys.modules["posix"]
         self.page = os.memfd_create("preheat")
         os.ftruncate(self.page, PAGE_BYTES)
-        recorder = self.load("child.py")["load"](self.wanted.shim)
+        recorder = self.load("child.py")["load"](self.plan.one["recorder"])
         recorder.watch_restore(self.page, posix.execv, posix.execve)
         fd = self.page.to_bytes(4, sys.byteorder)
         self.helper.sendmsg([b"page\n"], [(socket.SOL_SOCKET, socket.SCM_RIGHTS, fd)])
@@ -303,7 +305,7 @@ class Standby:
             pass  # Standard error may be closed.
         self.helper.close()
         if self.page is not None and "PREHEAT_DIRECTORY" not in os.environ:
-            self.child.parent.end.has_restore(self.wanted.shim)
+            self.child.parent.end.has_restore(self.plan.one["recorder"])
 
 
 class Driver:

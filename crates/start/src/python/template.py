@@ -36,6 +36,7 @@ class Plan:
         self.replaces = []
         self.libraries = ()
         self.roots = ()
+        self.status, self.namespaces = [], []
         for kind, name, value in zip(*[iter(fields)] * 3):
             if kind == "module":
                 self.modules[name] = value
@@ -67,6 +68,10 @@ class Plan:
                 self.libraries += (name,)
             elif kind == "root":
                 self.roots += (name,)
+            elif kind == "status":
+                self.status.append(name)
+            elif kind == "namespace":
+                self.namespaces.append(name)
             else:
                 self.one[kind] = name
                 if kind == "learned":

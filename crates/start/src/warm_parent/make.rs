@@ -22,7 +22,7 @@ use super::trial::{Outcome, Rules, Tracer};
 use super::variables::{ALWAYS, Environment};
 use crate::background;
 use crate::directories::Directories;
-use crate::identity::{Identity, name, stamp};
+use crate::identity::{Identity, NAMESPACES, STATUS, name, stamp};
 use crate::invocation::{Invocation, Main};
 use crate::kept_bytecode;
 use crate::reason::Reason;
@@ -452,6 +452,17 @@ impl ParentRequest<'_> {
         }
         for prefix in ALWAYS {
             put([b"always", prefix.as_bytes(), b""]);
+        }
+        // Its children compare these with each client.
+        for name in STATUS {
+            put([b"status", name.as_bytes(), b""]);
+        }
+        for name in NAMESPACES {
+            put([b"namespace", name.as_bytes(), b""]);
+        }
+        // Without it, no child of this parent initializes the driver ahead.
+        if let Ok(recorder) = preheat_launch::kept_recorder() {
+            put([b"recorder", recorder.as_os_str().as_bytes(), b""]);
         }
         plan
     }

@@ -9,6 +9,7 @@ use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
 use super::follow::{Child, is_stopped};
+use super::greeting::Greeting;
 use super::list::memory_of;
 use super::request::Fields;
 use super::socket::Connection;
@@ -207,11 +208,15 @@ impl Standbys {
         if !connection.is_with(parent.process) {
             return Err(Reason::Replaced);
         }
-        connection.line().map_err(failed)?;
+        let greeting = Greeting::parse(&connection.line().map_err(failed)?);
+        let word = greeting.ok_or(Reason::Strange)?.word()?;
         let _ = fs::remove_file(self.refusal());
-        let request = self.request(known)?;
+        let request = self.request(known, &word)?;
         connection.send(&request, &[]).map_err(failed)?;
-        connection.line().map_err(failed)?;
+        let answer = connection.line().map_err(failed)?;
+        if let Some(why) = answer.strip_prefix("no ") {
+            return Err(Reason::Answered(why.to_owned()));
+        }
         // Until its state file counts it, another client could ask for one more.
         while Instant::now() < until && !self.refusal().exists() {
             let all = of_parent(parent);
@@ -224,16 +229,17 @@ impl Standbys {
     }
 
     /// As `python/standby.py` reads it.
-    fn request(&self, known: &Use) -> Result<Vec<u8>, Reason> {
-        let shim = preheat_launch::kept_recorder()?;
+    fn request(&self, known: &Use, word: &[u8]) -> Result<Vec<u8>, Reason> {
+        // The parent has its path, and the file may have been removed meanwhile.
+        preheat_launch::kept_recorder()?;
         let devices: Vec<String> = known.devices.iter().map(u32::to_string).collect();
         let mut fields = Fields::new(b"standby");
+        fields.put(word);
         fields.put(self.asked.form.to_string().as_bytes());
         fields.put(self.key().as_bytes());
         fields.put(devices.join(" ").as_bytes());
         fields.put(known.driver.as_os_str().as_bytes());
         fields.put(self.file().as_os_str().as_bytes());
-        fields.put(shim.as_os_str().as_bytes());
         let entries = self.environment.iter();
         fields.texts(entries.map(|(name, value)| [&name[..], b"=", value].concat()));
         Ok(fields.finish())

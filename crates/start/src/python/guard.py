@@ -1,0 +1,120 @@
+"""Checks that a client has the privileges of this process, so that a program started for it may
+do what it could do itself, and no more.
+
+The client makes the same checks (`warm_parent/sandbox.rs`), but a client in a sandbox may be
+another program that makes none. Each connection has a random word, in a pipe of this process:
+the kernel lets only a client that may inspect this process read it, so one that is in another
+Landlock domain cannot send it back. The kernel names the process that sends a request, and the
+directory of that process in /proc was opened before the word was written, so another process
+that has the same number later is not mistaken for it.
+"""
+
+import os
+import sys
+
+# Files that the client and this process must read the same in /proc/PID.
+FILES = "mountinfo", "attr/current", "limits"
+# Bytes of the word, of the credentials of a sender (a process, a user and a group), and of one
+# read.
+WORD, CREDENTIALS, AT_ONCE = 16, 12, 65536
+
+
+class Guard:
+    """The checks of one connection with a process."""
+
+    def __init__(self, process, plan):
+        self.process, self.plan = process, plan
+        self.theirs = self.pipe = -1
+        self.word = os.urandom(WORD).hex().encode()
+
+    def open(self):
+        self.theirs = directory(self.process)
+        self.pipe, end = os.pipe()
+        os.write(end, self.word)
+        os.close(end)
+
+    def close(self):
+        for fd in (self.theirs, self.pipe):
+            if fd >= 0:
+                os.close(fd)
+
+    def refusal(self, word, sender, starts):
+        """The reason not to serve a request; None if there is none. For a start, the client has
+        moved this process to its control groups."""
+        if sender != self.process or word != self.word:
+            return "the client did not show that it may inspect the warm parent"
+        try:
+            ours = directory(os.getpid())
+            try:
+                return difference(self.theirs, ours, self.plan, starts)
+            finally:
+                os.close(ours)
+        except OSError as error:
+            return "the client cannot be inspected (%s)" % error
+
+
+def directory(process):
+    return os.open("/proc/%d" % process, os.O_PATH | os.O_DIRECTORY | os.O_CLOEXEC)
+
+
+def difference(theirs, ours, plan, starts):
+    """The first difference between the privileges of two processes, as a clause."""
+    roots = [os.stat("root", dir_fd=fd) for fd in (theirs, ours)]
+    if len({(root.st_dev, root.st_ino) for root in roots}) > 1:
+        return "the client has another root directory"
+    for name in plan.namespaces:
+        if link(theirs, name) != link(ours, name):
+            return "the client has another %s" % name
+    for name in FILES + (("cgroup",) if starts else ()):
+        if content(theirs, name) != content(ours, name):
+            return "%s of the client differs" % name
+    one, other = status(theirs), status(ours)
+    for name in plan.status:
+        if one.get(name) != other.get(name):
+            return "%s of the client differs" % name
+    if one.get("TracerPid") != "0":
+        return "the client is traced"
+    return None
+
+
+def link(fd, name):
+    """Where a link leads; None if the kernel does not have it."""
+    try:
+        return os.readlink(name, dir_fd=fd)
+    except FileNotFoundError:
+        return None
+
+
+def content(fd, name):
+    """The content of a file; None for the label of a process if there are no labels."""
+    try:
+        file = os.open(name, os.O_RDONLY | os.O_CLOEXEC, dir_fd=fd)
+        try:
+            parts = [os.read(file, AT_ONCE)]
+            while parts[-1]:
+                parts.append(os.read(file, AT_ONCE))
+            return b"".join(parts)
+        finally:
+            os.close(file)
+    except OSError:
+        if name.startswith("attr/"):
+            return None
+        raise
+
+
+def status(fd):
+    lines = content(fd, "status").decode("utf-8", "replace").split("\n")
+    return {name: value.strip() for name, _, value in (line.partition(":") for line in lines)}
+
+
+def sender_of(value):
+    """The process in the credentials that the kernel has attached to a message."""
+    return int.from_bytes(value[:4], sys.byteorder)
+
+
+def is_driver(path):
+    """Returns True for a driver library that no other user can write."""
+    if not os.path.basename(path).startswith("libcuda.so"):
+        return False
+    found = os.stat(path)
+    return found.st_uid in (0, os.geteuid()) and not found.st_mode & 0o002
