@@ -57,13 +57,36 @@ fn exposed(warm: &Warm) -> PathBuf {
 
 #[test]
 fn a_directory_that_is_swapped_while_in_use_executes_nothing() {
+    swapped(false);
+}
+
+#[test]
+fn a_directory_that_is_opened_and_swapped_while_in_use_executes_nothing() {
+    swapped(true);
+}
+
+/// Returns true if a process works in a directory.
+fn is_used(directory: &Path) -> bool {
+    let processes = fs::read_dir("/proc").expect("it exists").flatten();
+    processes
+        .filter_map(|process| fs::read_link(process.path().join("cwd")).ok())
+        .any(|working| working == directory)
+}
+
+/// Another user replaces the directory while the program runs, in a directory that all users
+/// can change: always, or only since the program runs.
+fn swapped(is_opened_later: bool) {
     let Some(warm) = Warm::new() else { return };
     let python = warm.python.to_str().expect("its path is text");
     let run = exposed(&warm);
+    let open = run.parent().expect("it has one");
+    if is_opened_later {
+        mode(open, 0o755);
+    }
     // The program waits for its input, so that what is swapped is swapped while it runs.
     let program = "import json, numpy, sys\nprint('began', flush=True)\nsys.stdin.read()\n";
     fs::write(warm.directory.join("program.py"), program).expect("it is written");
-    let mark = run.parent().expect("it has one").join("executed");
+    let mark = open.join("executed");
     let tmp = warm.directory.join("tmp");
     let mut start = warm.started(&[python, "program.py"]);
     start.env("XDG_RUNTIME_DIR", &run).env("TMPDIR", &tmp);
@@ -72,6 +95,7 @@ fn a_directory_that_is_swapped_while_in_use_executes_nothing() {
     let mut began = [0; 6];
     let mut out = started.stdout.take().expect("it is a pipe");
     std::io::Read::read_exact(&mut out, &mut began).expect("it runs");
+    mode(open, 0o777);
     // Whoever may write to the directory knows the names in it from an earlier version.
     let names: Vec<String> = [&run, &tmp]
         .iter()
@@ -103,9 +127,16 @@ fn a_directory_that_is_swapped_while_in_use_executes_nothing() {
         let output = list.output().expect("it starts");
         String::from_utf8_lossy(&output.stdout).contains("program.py")
     };
-    until("a parent serves, or something was executed", || {
-        listed(&tmp) || mark.exists()
-    });
+    if is_opened_later {
+        until(
+            "nothing runs in the background, or something was executed",
+            || !is_used(warm.directory.path()) || mark.exists(),
+        );
+    } else {
+        until("a parent serves, or something was executed", || {
+            listed(&tmp) || mark.exists()
+        });
+    }
     assert!(!mark.exists(), "another user's file was executed");
     let mut stop = warm.preheat(&["--stop", "all"]);
     stop.env("XDG_RUNTIME_DIR", &run).env("TMPDIR", &tmp);

@@ -9,6 +9,7 @@ use std::io::{self, Write};
 use std::os::unix::fs::{DirBuilderExt, MetadataExt, PermissionsExt};
 use std::path::{Path, PathBuf};
 
+use rustix::io::Errno;
 use tempfile::TempDir;
 
 /// The users that may read a file or enter a directory.
@@ -153,7 +154,9 @@ impl Scratch {
 // can rename it and put another in its place while it is in use, and Python and the loader
 // open files by path. So every directory of the path must belong to root or this user, and
 // must not be writable by others, unless it is sticky: only owners can rename the entries
-// of a sticky directory.
+// of a sticky directory. Many systems give each user a group and let it write; such a group
+// is accepted if nobody else is in it. With an access control list, the bits of the group are
+// a mask for all entries of the list, which may name anybody.
 
 const STICKY: u32 = 0o1000;
 const BY_GROUP: u32 = 0o020;
@@ -187,17 +190,67 @@ fn check(directory: &Path, is: &fs::Metadata) -> io::Result<()> {
     if is.uid() != us && is.uid() != 0 {
         return fails(format!("belongs to user {}", is.uid()));
     }
-    // If each user has a group with the user's id, nobody else is in it.
-    let is_own_group = is.gid() == us && is.uid() == us;
-    let writable = match is.mode() {
-        mode if mode & BY_OTHERS != 0 => "every user",
-        mode if mode & BY_GROUP != 0 && !is_own_group => "its group",
-        _ => return Ok(()),
-    };
-    if is.mode() & STICKY != 0 {
+    let (mode, group) = (is.mode(), is.gid());
+    if mode & (BY_OTHERS | BY_GROUP) == 0 || mode & STICKY != 0 {
         return Ok(());
     }
-    fails(format!("can be changed by {writable}"))
+    if mode & BY_OTHERS != 0 {
+        return fails("can be changed by every user".into());
+    }
+    if has_access_list(directory) {
+        return fails("can be changed by those in its access control list".into());
+    }
+    if is.uid() != us || !is_only_member(us, group) {
+        return fails("can be changed by its group".into());
+    }
+    Ok(())
+}
+
+/// Returns false only if a directory certainly has no POSIX access control list.
+fn has_access_list(directory: &Path) -> bool {
+    let none: &mut [u8] = &mut [];
+    match rustix::fs::lgetxattr(directory, "system.posix_acl_access", none) {
+        Err(Errno::NODATA | Errno::OPNOTSUPP) => false,
+        Ok(_) | Err(_) => true,
+    }
+}
+
+/// Returns true if a group is that of a user, and certainly nobody else's. Groups that only a
+/// directory service knows are not.
+fn is_only_member(user: u32, group: u32) -> bool {
+    let read = |path| fs::read_to_string(path).unwrap_or_default();
+    is_only_member_by(user, group, &read("/etc/passwd"), &read("/etc/group"))
+}
+
+fn is_only_member_by(user: u32, group: u32, users: &str, groups: &str) -> bool {
+    let (mut names, mut is_own) = (Vec::new(), false);
+    for line in users.lines() {
+        // name:password:user:group:...
+        let fields: Vec<&str> = line.split(':').collect();
+        let number = |at: usize| fields.get(at).and_then(|text| text.parse::<u32>().ok());
+        if number(2) == Some(user) {
+            names.push(fields[0]);
+            is_own |= number(3) == Some(group);
+        } else if number(3) == Some(group) {
+            return false;
+        }
+    }
+    let mut is_listed = false;
+    for line in groups.lines() {
+        // name:password:group:members. A `+` includes entries from elsewhere.
+        let fields: Vec<&str> = line.split(':').collect();
+        if line.starts_with('+') {
+            return false;
+        }
+        if fields.get(2).and_then(|text| text.parse().ok()) == Some(group) {
+            is_listed = true;
+            let mut members = fields.get(3).unwrap_or(&"").split(',');
+            if !members.all(|name| name.is_empty() || names.contains(&name)) {
+                return false;
+            }
+        }
+    }
+    is_own && is_listed
 }
 
 #[cfg(test)]
@@ -231,6 +284,59 @@ mod tests {
         fs::create_dir(&path).expect("it is created");
         assert!(replace(&path, b"x", Readers::All).is_err());
         assert_eq!(fs::read_dir(scratch.path()).expect("it exists").count(), 1);
+    }
+
+    #[test]
+    fn a_group_with_other_members_is_noticed() {
+        let users = "root:x:0:0::/root:/bin/sh\na:x:1000:1000::/a:/bin/sh\nb:x:1001:1001::/b:\n\
+                     c:x:1002:1003::/c:/bin/sh\n";
+        let groups = "root:x:0:\na:x:1000:a\nb:x:1001:a\nboth:x:1003:\nnone:x:1004:\n";
+        let of = |user, group| is_only_member_by(user, group, users, groups);
+        assert!(of(1000, 1000) && of(0, 0));
+        // Another member, and groups of another user and of nobody.
+        assert!(!of(1001, 1001) && !of(1000, 1001));
+        assert!(!of(1000, 1004));
+        let shared = users.replace(":1003:", ":1000:");
+        assert!(!is_only_member_by(1000, 1000, &shared, groups));
+        let unlisted = groups.replace("a:x:1000:a\n", "");
+        assert!(!is_only_member_by(1000, 1000, users, &unlisted));
+        let elsewhere = format!("{groups}+::::\n");
+        assert!(!is_only_member_by(1000, 1000, users, &elsewhere));
+        assert!(!is_only_member_by(1000, 1000, "", ""));
+    }
+
+    #[test]
+    fn an_access_control_list_is_noticed() {
+        let scratch = Scratch::new("list").expect("a directory");
+        let own = scratch.path().join("own");
+        fs::create_dir(&own).expect("it is created");
+        fs::set_permissions(&own, Permissions::from_mode(0o770)).expect("it is ours");
+        let is_trusted = trusted(&own).is_ok();
+        assert!(!has_access_list(&own));
+        // Version 2; the owner, user 65534, the group, the mask and others.
+        let mut list = 2u32.to_le_bytes().to_vec();
+        for (tag, rights, id) in [
+            (1u16, 7u16, u32::MAX),
+            (2, 7, 65534),
+            (4, 0, u32::MAX),
+            (16, 7, u32::MAX),
+            (32, 0, u32::MAX),
+        ] {
+            list.extend(tag.to_le_bytes());
+            list.extend(rights.to_le_bytes());
+            list.extend(id.to_le_bytes());
+        }
+        let flags = rustix::fs::XattrFlags::empty();
+        if rustix::fs::setxattr(&own, "system.posix_acl_access", &list, flags).is_err() {
+            return; // This file system has no such lists.
+        }
+        let mode = fs::metadata(&own).expect("it exists").mode();
+        assert_eq!(mode & 0o777, 0o770);
+        let why = trusted(&own).expect_err("another user may write to it");
+        assert!(why.to_string().contains("access control list"), "{why}");
+        // Without the list, only the group matters.
+        rustix::fs::removexattr(&own, "system.posix_acl_access").expect("it is ours");
+        assert_eq!(trusted(&own).is_ok(), is_trusted);
     }
 
     #[test]

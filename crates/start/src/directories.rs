@@ -78,6 +78,22 @@ pub(crate) struct Directories {
     pub python: PathBuf,
 }
 
+impl Directories {
+    /// Checks that the code that Python loads is still in a directory which only this user can
+    /// change. It is loaded by path, and long after the directory was found.
+    pub(crate) fn check_code(&self) -> io::Result<()> {
+        if trusted(&self.python)? == self.python
+            && [&self.run, &self.python]
+                .into_iter()
+                .all(|it| is_private(it))
+        {
+            return Ok(());
+        }
+        let shown = self.python.display();
+        Err(io::Error::other(format!("{shown} was replaced")))
+    }
+}
+
 /// The user's directories, created if missing.
 pub(crate) fn find() -> io::Result<Directories> {
     // With a file size limit, writing must fail rather than kill this process.
@@ -238,6 +254,29 @@ mod tests {
         let again = find_by(variable, &temporary).expect("they exist");
         let child = fs::read(again.python.join("child.py")).expect("it exists");
         assert_ne!(child, b"evil");
+        fs::remove_dir_all(&at).expect("the directory can be removed");
+    }
+
+    #[test]
+    fn a_replaced_directory_is_noticed() {
+        let at = scratch("replaced");
+        let variable = |name: &str| (name != "HOME").then(|| at.clone().into_os_string());
+        let directories = find_by(variable, std::slice::from_ref(&at)).expect("they are created");
+        directories.check_code().expect("it is as it was");
+        let mode = |path: &Path, mode| {
+            fs::set_permissions(path, Permissions::from_mode(mode)).expect("it is ours");
+        };
+        mode(&at, 0o777);
+        assert!(directories.check_code().is_err());
+        mode(&at, 0o700);
+        mode(&directories.python, 0o777);
+        assert!(directories.check_code().is_err());
+        mode(&directories.python, 0o700);
+        directories.check_code().expect("it is as it was");
+        let away = at.join("away");
+        fs::rename(&directories.run, &away).expect("it is ours");
+        std::os::unix::fs::symlink(&away, &directories.run).expect("a link");
+        assert!(directories.check_code().is_err());
         fs::remove_dir_all(&at).expect("the directory can be removed");
     }
 

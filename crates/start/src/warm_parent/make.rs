@@ -150,6 +150,8 @@ impl ParentRequest<'_> {
         background::detach(&kept, self.identity.terminal);
         if let Some(ended) = &ended {
             wait(ended);
+            // The program may have run for days.
+            self.directories.check_code()?;
         }
         // With --prepare, also wait for a parent that another process is creating.
         let mut lock = self.lock(progress.is_some())?;
@@ -337,7 +339,8 @@ impl ParentRequest<'_> {
                 .env_remove(preheat_wire::variables::AHEAD);
             Ok(command)
         };
-        match prepared() {
+        // Just before, so that nobody has time to replace it.
+        match prepared().and_then(|command| self.directories.check_code().map(|()| command)) {
             Ok(mut command) => command.exec(),
             Err(why) => why,
         }
