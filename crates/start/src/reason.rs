@@ -90,6 +90,8 @@ pub enum Reason {
     StreamClosed,
     #[error("it has a system call filter that process 1 does not have")]
     Filtered,
+    #[error("it is traced (strace, a debugger), and the tracer would not see the program")]
+    Traced,
 
     // Privileges and control groups of the warm parent.
     #[error("{0} of the warm parent cannot be read in this sandbox ({1})")]

@@ -66,7 +66,12 @@ pub(crate) fn is_shared_with(process: u32) -> Result<(), Reason> {
 /// not, no parent can be used.
 pub(crate) fn is_certain() -> Result<(), Reason> {
     let status = fs::read_to_string("/proc/self/status");
-    is_filtered_alike(&status.map_err(|why| Reason::Proc(why.into()))?)
+    let status = status.map_err(|why| Reason::Proc(why.into()))?;
+    // A tracer may show other files, or change system calls. It would not follow the program.
+    if field(&status, "TracerPid") != Some("0") {
+        return Err(Reason::Traced);
+    }
+    is_filtered_alike(&status)
 }
 
 fn is_absent(why: &io::Error) -> bool {
