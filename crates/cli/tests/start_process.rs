@@ -99,6 +99,38 @@ fn the_first_process_of_a_container_has_only_children_of_its_own() {
     }
 }
 
+/// The first child of a process that has called `unshare` is process 1 of its namespace; the
+/// namespace ends with it.
+#[test]
+fn children_are_created_in_the_namespace_that_the_client_chose() {
+    let program = "import json, numpy, subprocess
+for _ in range(2): subprocess.run(['sh', '-c', 'echo $$'])
+";
+    let Some(warm) = with_program(Warm::new(), program) else {
+        return;
+    };
+    let python = warm.python.to_str().expect("its path is text");
+    let plain = [python, "enter.py", "unshare", python, "program.py"];
+    let plain = Observed::of(warm.plain(&plain).output().expect("it starts"));
+    let is_allowed = plain.out.starts_with("1\n");
+    if require("namespaces", is_allowed.then_some(())).is_none() {
+        return;
+    }
+    for is_there in [false, true] {
+        let observed = entered(&warm, "unshare");
+        assert_eq!(observed.out, plain.out, "{}", observed.err);
+        assert!(
+            observed.err.contains("another namespace"),
+            "{}",
+            observed.err
+        );
+        if !is_there {
+            assert_eq!(warm.count(), 0);
+            warm.warm_up(&[python, "program.py"], &as_is);
+        }
+    }
+}
+
 #[test]
 fn a_process_that_adopts_orphans_has_only_children_of_its_own() {
     let Some(warm) = with_program(Warm::new(), WAITS) else {

@@ -2,7 +2,8 @@
 //! must not find a child that it did not start.
 //!
 //! Orphans are adopted by process 1 of a container, or by a subreaper. If that is this
-//! process, nothing can run in the background.
+//! process, nothing can run in the background; nor if its children are created in another
+//! namespace, of which the first becomes process 1.
 
 use std::ffi::{CString, OsString};
 use std::fs;
@@ -15,8 +16,8 @@ use preheat_launch::{LaunchError, inherited};
 
 use crate::reason::Reason;
 
-/// The reason why orphaned processes become children of this process, if they do.
-pub(crate) fn adopts() -> Option<Reason> {
+/// The reason why this process can leave nothing in the background, if there is one.
+pub(crate) fn obstacle() -> Option<Reason> {
     let mut adopts: libc::c_int = 0;
     // SAFETY: prctl writes one number, to a valid location.
     let asked = unsafe { libc::prctl(libc::PR_GET_CHILD_SUBREAPER, &raw mut adopts) } == 0;
@@ -24,14 +25,28 @@ pub(crate) fn adopts() -> Option<Reason> {
         Some(Reason::ProcessOne)
     } else if asked && adopts != 0 {
         Some(Reason::Adopts)
+    } else if creates_children_elsewhere() {
+        Some(Reason::ChildrenElsewhere)
     } else {
         None
     }
 }
 
+/// Returns true after `unshare` of a namespace that only children enter.
+fn creates_children_elsewhere() -> bool {
+    let kinds = ["pid", "time"];
+    kinds.into_iter().any(|kind| {
+        let own = format!("/proc/self/ns/{kind}");
+        let of_children = format!("{own}_for_children");
+        // Older kernels do not have it. One without a process cannot be read.
+        fs::symlink_metadata(&of_children).is_ok()
+            && fs::read_link(&of_children).ok() != fs::read_link(&own).ok()
+    })
+}
+
 /// Runs `work` in a separate process, which exits afterwards.
 pub(crate) fn run(work: impl FnOnce()) -> io::Result<()> {
-    if let Some(why) = adopts() {
+    if let Some(why) = obstacle() {
         return Err(io::Error::other(why));
     }
     // SAFETY: this process has one thread, so a forked child may do anything that it may do.

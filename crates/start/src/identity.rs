@@ -37,13 +37,15 @@ pub(crate) const STATUS: [&str; 13] = [
 ];
 
 /// Links in `/proc/self` that name the namespaces of a process.
-pub(crate) const NAMESPACES: [&str; 8] = [
+pub(crate) const NAMESPACES: [&str; 10] = [
     "ns/cgroup",
     "ns/ipc",
     "ns/mnt",
     "ns/net",
     "ns/pid",
+    "ns/pid_for_children",
     "ns/time",
+    "ns/time_for_children",
     "ns/user",
     "ns/uts",
 ];

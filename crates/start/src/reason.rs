@@ -70,6 +70,8 @@ pub enum Reason {
     ProcessOne,
     #[error("it adopts orphaned processes (PR_SET_CHILD_SUBREAPER)")]
     Adopts,
+    #[error("its children are created in another namespace (unshare)")]
+    ChildrenElsewhere,
     #[error("it has children, which another process could not wait for")]
     HasChildren,
     #[error("its working directory cannot be opened: {0}")]

@@ -69,6 +69,12 @@ def reaper():
         sys.exit(MISSING)
 
 
+def unshare():
+    """Children are in another PID namespace."""
+    if LIBC.unshare(0x20000000):
+        sys.exit(MISSING)
+
+
 def child():
     """A child that has ended, and that nobody has waited for."""
     if os.fork() == 0:

@@ -44,7 +44,7 @@ pub(crate) struct Inherited {
 impl Inherited {
     /// Captures the state of this process. Nothing may have been opened or changed before.
     pub(crate) fn capture() -> Result<Inherited, Reason> {
-        if let Some(why) = crate::background::adopts() {
+        if let Some(why) = crate::background::obstacle() {
             return Err(why);
         }
         if has_children() {
