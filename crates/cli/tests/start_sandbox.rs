@@ -140,6 +140,25 @@ fn another_seccomp_filter_is_not_left() {
     assert_eq!(warm.count(), 0);
 }
 
+#[test]
+fn memory_that_cannot_be_executable_stays_so() {
+    let Some(warm) = prepared() else { return };
+    let sealed = "import json, numpy, mmap
+try:
+    mmap.mmap(-1, 4096, prot=7)
+    print('mapped')
+except PermissionError:
+    print('denied')
+";
+    fs::write(warm.directory.join("program.py"), sealed).expect("it is written");
+    warm.warm_up(&program(&warm), &as_is);
+    let Some(observed) = inside(&warm, "sealed") else {
+        return;
+    };
+    assert_eq!(observed.out, "denied\n", "{}", observed.err);
+    assert_eq!(warm.same(&program(&warm), &as_is).out, "mapped\n");
+}
+
 /// A client of its own, in a sandbox, that makes none of the checks of `preheat start`: each
 /// argument after the socket is a sandbox, or a way to send the request.
 fn attack(warm: &Warm, words: &[&str]) -> Option<Observed> {

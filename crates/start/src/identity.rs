@@ -20,7 +20,7 @@ use crate::reason::Reason;
 use crate::warm_parent::root;
 
 /// Lines of `/proc/self/status` with privileges, restrictions and affinity.
-pub(crate) const STATUS: [&str; 13] = [
+pub(crate) const STATUS: [&str; 15] = [
     "Uid",
     "Gid",
     "Groups",
@@ -32,6 +32,8 @@ pub(crate) const STATUS: [&str; 13] = [
     "NoNewPrivs",
     "Seccomp",
     "Seccomp_filters",
+    "Speculation_Store_Bypass",
+    "SpeculationIndirectBranch",
     "Cpus_allowed",
     "Mems_allowed",
 ];
@@ -209,9 +211,13 @@ fn process(text: &mut Text) -> io::Result<()> {
     Ok(())
 }
 
-/// Properties that only system calls return: priorities, the memory policy, secure bits. If
-/// a call is forbidden or unknown, its error is used instead.
+/// Properties that only system calls return: priorities, the memory policy, restrictions that
+/// `prctl` has set. If a call is forbidden or unknown, its error is used instead.
 fn in_kernel() -> Vec<String> {
+    const GET_SPECULATION: libc::c_int = 52;
+    const GET_IO_FLUSHER: libc::c_int = 58;
+    /// Store bypass, indirect branches, flushing of the cache.
+    const SPECULATIONS: std::ops::Range<libc::c_long> = 0..3;
     const OF_PROCESS: libc::c_int = 1;
     const NODES: usize = 4096;
     let shown = |value: libc::c_long| match value {
@@ -219,7 +225,8 @@ fn in_kernel() -> Vec<String> {
         value => value.to_string(),
     };
     // SAFETY: zeroed parameters are valid values, and each call writes no more than its
-    // buffers hold: one struct; one number and NODES bits. The others take numbers only.
+    // buffers hold: one struct; one number and NODES bits; one number. The others take numbers
+    // only.
     unsafe {
         let mut realtime: libc::sched_param = std::mem::zeroed();
         let realtime = match libc::sched_getparam(0, &mut realtime) {
@@ -240,13 +247,29 @@ fn in_kernel() -> Vec<String> {
             0 => format!("{mode} {nodes:x?}"),
             _ => shown(policy),
         };
-        vec![
+        let asked = |what, of: libc::c_long| {
+            let none: libc::c_long = 0;
+            shown(libc::prctl(what, of, none, none, none).into())
+        };
+        let mut tsc: libc::c_int = 0;
+        let read = libc::prctl(libc::PR_GET_TSC, &raw mut tsc);
+        let tsc = if read == 0 {
+            shown(tsc.into())
+        } else {
+            shown(-1)
+        };
+        let mut all = vec![
             shown(libc::syscall(libc::SYS_ioprio_get, OF_PROCESS, 0)),
             realtime,
             policy,
-            shown(libc::prctl(libc::PR_GET_SECUREBITS, 0, 0, 0, 0).into()),
-            shown(libc::prctl(libc::PR_GET_THP_DISABLE, 0, 0, 0, 0).into()),
-        ]
+            asked(libc::PR_GET_SECUREBITS, 0),
+            asked(libc::PR_GET_THP_DISABLE, 0),
+            asked(libc::PR_GET_MDWE, 0),
+            asked(GET_IO_FLUSHER, 0),
+            tsc,
+        ];
+        all.extend(SPECULATIONS.map(|kind| asked(GET_SPECULATION, kind)));
+        all
     }
 }
 

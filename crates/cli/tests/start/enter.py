@@ -63,6 +63,12 @@ def limited():
     resource.setrlimit(resource.RLIMIT_NPROC, (5000, 5000))
 
 
+def sealed():
+    """Memory cannot be made executable, nor can any child's."""
+    if LIBC.prctl(65, 1, 0, 0, 0):
+        sys.exit(MISSING)
+
+
 def reaper():
     """Orphaned processes below this one become its children."""
     if LIBC.prctl(36, 1, 0, 0, 0):
