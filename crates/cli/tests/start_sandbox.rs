@@ -159,6 +159,25 @@ except PermissionError:
     assert_eq!(warm.same(&program(&warm), &as_is).out, "mapped\n");
 }
 
+#[test]
+fn keys_of_another_session_are_not_found() {
+    let Some(warm) = prepared() else { return };
+    let searches = "import ctypes, json, numpy, platform
+keyctl = {'x86_64': 250, 'aarch64': 219}[platform.machine()]
+print(ctypes.CDLL(None).syscall(keyctl, 10, -3, b'user', b'preheat-test', 0) > 0)
+";
+    fs::write(warm.directory.join("program.py"), searches).expect("it is written");
+    warm.warm_up(&program(&warm), &as_is);
+    let Some(observed) = inside(&warm, "keyring") else {
+        return;
+    };
+    assert_eq!(observed.out, "True\n", "{}", observed.err);
+    assert!(observed.err.contains("session keyring"), "{}", observed.err);
+    // No other parent is made, which only that session could use.
+    assert_eq!(warm.count(), 1);
+    assert_eq!(warm.same(&program(&warm), &as_is).out, "False\n");
+}
+
 /// A client of its own, in a sandbox, that makes none of the checks of `preheat start`: each
 /// argument after the socket is a sandbox, or a way to send the request.
 fn attack(warm: &Warm, words: &[&str]) -> Option<Observed> {

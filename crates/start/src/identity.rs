@@ -60,6 +60,9 @@ pub(crate) struct Identity {
     pub whole: Vec<u8>,
     /// There is a controlling terminal; the parent then belongs to its session.
     pub terminal: bool,
+    /// The session keyring, which a program inherits and may find keys in. It is not a part of
+    /// the text: each login has another, and parents must not pile up.
+    pub keyring: String,
 }
 
 impl Identity {
@@ -77,6 +80,7 @@ impl Identity {
             program,
             whole: text.0,
             terminal,
+            keyring: session_keyring(),
         })
     }
 }
@@ -270,6 +274,48 @@ fn in_kernel() -> Vec<String> {
         ];
         all.extend(SPECULATIONS.map(|kind| asked(GET_SPECULATION, kind)));
         all
+    }
+}
+
+/// The serial number of the session keyring, or the error: containers often forbid to ask.
+///
+/// A process without a session keyring gets the one of its user when it asks. That must not
+/// happen to the process that becomes the program, so a child asks.
+fn session_keyring() -> String {
+    /// Writes the number, or the error as a negative one.
+    extern "C" fn ask(to: *mut libc::c_void) -> libc::c_int {
+        const GET_KEYRING_ID: libc::c_long = 0;
+        const SESSION: libc::c_long = -3;
+        const CREATES_NONE: libc::c_long = 0;
+        // SAFETY: this command takes numbers only, and `to` is a number that the waiting
+        // caller owns.
+        unsafe {
+            let answer = libc::syscall(libc::SYS_keyctl, GET_KEYRING_ID, SESSION, CREATES_NONE);
+            *to.cast::<i64>() = match answer {
+                -1 => -i64::from(io::Error::last_os_error().raw_os_error().unwrap_or(0)),
+                serial => serial,
+            };
+        }
+        0
+    }
+    let mut stack = [0u128; 4096];
+    let mut answer = 0i64;
+    // SAFETY: this process waits until the child, which shares its memory, has exited. Until
+    // then the child has a stack of its own, aligned to 16 bytes, and `answer`.
+    let child = unsafe {
+        let end = stack.as_mut_ptr_range().end.cast();
+        let flags = libc::CLONE_VM | libc::CLONE_VFORK;
+        match libc::clone(ask, end, flags, (&raw mut answer).cast()) {
+            -1 => Err(io::Error::last_os_error()),
+            child => Ok(libc::waitpid(child, std::ptr::null_mut(), libc::__WALL)),
+        }
+    };
+    match child {
+        Err(why) => why.to_string(),
+        Ok(_) if answer <= 0 => {
+            io::Error::from_raw_os_error(answer.unsigned_abs() as i32).to_string()
+        }
+        Ok(_) => answer.to_string(),
     }
 }
 

@@ -104,6 +104,8 @@ pub enum Reason {
     Differs(&'static str),
     #[error("the warm parent has another {0}")]
     OtherNamespace(&'static str),
+    #[error("the warm parent has another session keyring")]
+    OtherKeyring,
     #[error("the control groups cannot be read: {0}")]
     Groups(Io),
     #[error("the warm parent is in another control group and cannot be moved to this one")]

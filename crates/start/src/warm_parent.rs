@@ -77,11 +77,7 @@ pub(crate) fn apply(
         if parent.identity != parent_request.identity.whole {
             continue;
         }
-        if let Err(differs) = parent.suits(
-            &inherited.environment,
-            parent_request.arguments(),
-            &parent_request.terminals,
-        ) {
+        if let Err(differs) = parent_request.is_suited_by(&parent) {
             why = differs;
             continue;
         }

@@ -69,6 +69,15 @@ def sealed():
         sys.exit(MISSING)
 
 
+def keyring():
+    """Another session keyring, with a key."""
+    join, add = {"x86_64": (250, 248), "aarch64": (219, 217)}[platform.machine()]
+    if LIBC.syscall(join, 1, None) < 0:
+        sys.exit(MISSING)
+    if LIBC.syscall(add, b"user", b"preheat-test", b"x", 1, -3) < 0:
+        sys.exit(MISSING)
+
+
 def reaper():
     """Orphaned processes below this one become its children."""
     if LIBC.prctl(36, 1, 0, 0, 0):

@@ -7,7 +7,7 @@ import sys
 def write(path, socket, plan, base, found):
     """Writes records of three fields each, terminated by NULs."""
     records = [("socket", socket, ""), ("process", str(os.getpid()), "")]
-    for name in ("identity", "program", "place", "began"):
+    for name in ("identity", "keyring", "program", "place", "began"):
         records.append((name, plan.one[name], ""))
     records.append(("learned", plan.one["learned"], plan.stamp))
     data, asked = base.given, found.asked

@@ -18,6 +18,7 @@ use std::time::{Duration, SystemTime, UNIX_EPOCH};
 use super::influence::{HARMLESS, INFLUENCES, skeleton};
 use super::learned::{Ahead, LIBRARIES, Learned, is_of_libraries};
 use super::list::make_room;
+use super::state::Parent;
 use super::trial::{Outcome, Rules, Tracer};
 use super::variables::{ALWAYS, Environment};
 use crate::background;
@@ -124,6 +125,19 @@ impl ParentRequest<'_> {
         &self.invocation.words[self.invocation.leading..]
     }
 
+    /// Checks that a parent was created in the same circumstances, as far as they matter.
+    pub(crate) fn is_suited_by(&self, parent: &Parent) -> Result<(), Reason> {
+        if !self.has_keyring_of(parent) {
+            return Err(Reason::OtherKeyring);
+        }
+        parent.suits(self.environment, self.arguments(), &self.terminals)
+    }
+
+    /// Returns true if this process has the session keyring of a parent.
+    pub(crate) fn has_keyring_of(&self, parent: &Parent) -> bool {
+        self.identity.keyring == parent.keyring
+    }
+
     /// Has a parent created, at once or after the program that this process executes has
     /// exited.
     pub(crate) fn make(&self, after_us: bool) -> io::Result<()> {
@@ -200,10 +214,7 @@ impl ParentRequest<'_> {
         if let Some(standbys) = self.standbys {
             // The next start shows why there is none.
             let _ = standbys.prepare_soon(&|parent| {
-                parent.identity == self.identity.whole
-                    && parent
-                        .suits(self.environment, self.arguments(), &self.terminals)
-                        .is_ok()
+                parent.identity == self.identity.whole && self.is_suited_by(parent).is_ok()
             });
         }
     }
@@ -383,6 +394,7 @@ impl ParentRequest<'_> {
             ("tracer", TRACER.to_string().as_bytes()),
             ("ledger", LEDGER.to_string().as_bytes()),
             ("process-name", self.invocation.name.as_bytes()),
+            ("keyring", self.identity.keyring.as_bytes()),
         ] {
             // None of these contain a NUL, which would begin another field.
             put([kind.as_bytes(), value, b""]);

@@ -27,11 +27,14 @@ impl ParentRequest<'_> {
     pub(crate) fn wanted(&self) -> io::Result<Option<Vec<PathBuf>>> {
         let (mut others, mut replaced) = (Vec::new(), Vec::new());
         for parent in parents(&self.directories.run, &name(&self.identity.whole)) {
-            let suits = parent.suits(self.environment, self.arguments(), &self.terminals);
+            let suits = self.is_suited_by(&parent);
             if parent.identity != self.identity.whole {
                 continue;
             } else if !is_alive(&parent) {
                 forget(&parent);
+            } else if !self.has_keyring_of(&parent) {
+                // Each login and each job may have one of its own.
+                return Ok(None);
             } else if let Err(why) = suits.and_then(|()| is_shared_with(parent.process)) {
                 others.push((parent, why));
             } else if parent.is_right_for(self.invocation).is_err() {

@@ -41,12 +41,8 @@ pub(crate) fn prepare_now(
         if parent.identity != parent_request.identity.whole {
             continue;
         }
-        let suits = parent
-            .suits(
-                parent_request.environment,
-                parent_request.arguments(),
-                &parent_request.terminals,
-            )
+        let suits = parent_request
+            .is_suited_by(&parent)
             .and_then(|()| is_shared_with(parent.process))
             .and_then(|()| parent.is_right_for(parent_request.invocation));
         match suits {

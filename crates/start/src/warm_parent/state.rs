@@ -25,6 +25,8 @@ pub(crate) struct Parent {
     pub process: u32,
     /// The identity of the starts that it serves.
     pub identity: Vec<u8>,
+    /// The session keyring of the start that created it.
+    pub keyring: String,
     /// The program, human-readable.
     pub program: String,
     /// The working directory.
@@ -108,6 +110,7 @@ impl Parent {
                 b"socket" => parent.socket = path(name),
                 b"process" => parent.process = text(name).parse().ok()?,
                 b"identity" => parent.identity = name.to_vec(),
+                b"keyring" => parent.keyring = text(name),
                 b"program" => parent.program = text(name),
                 b"place" => parent.working_directory = path(name),
                 b"began" => parent.began = text(name).parse().ok()?,
