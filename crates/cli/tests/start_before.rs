@@ -2,6 +2,7 @@
 //! ahead, and `-v` names the line.
 
 use std::fs;
+use std::os::unix::fs::FileExt;
 use std::process::Command;
 
 mod support;
@@ -191,6 +192,34 @@ fn an_edit_counts_only_where_imports_could_depend_on_it() {
         next.err
             .contains("its first lines run ahead, up to program.py:6, which prints")
     });
+}
+
+/// `rsync --inplace --times` and archives write a file in place and set its time back.
+#[test]
+fn an_edit_that_keeps_the_size_and_the_time_is_noticed() {
+    let program = "import warnings\n#arnings.simplefilter('error')\nimport old, json, numpy\n";
+    let Some((warm, installed)) = Warm::with_package("numpy", program) else {
+        return;
+    };
+    let old = "import warnings\nwarnings.warn('old', DeprecationWarning)\n";
+    fs::write(installed.join("old.py"), old).expect("it is written");
+    same(&warm, &as_is);
+    let file = fs::File::options()
+        .write(true)
+        .open(warm.directory.join("program.py"))
+        .expect("it exists");
+    let modified = file.metadata().and_then(|is| is.modified());
+    let edited = program.replace('#', "w");
+    file.write_all_at(edited.as_bytes(), 0)
+        .expect("it is written");
+    let modified = modified.expect("it has a time");
+    file.set_modified(modified).expect("it is ours");
+    let plain = Observed::of(warm.plain(&PROGRAM).output().expect("it starts"));
+    assert_eq!(plain.status.code(), Some(1), "{}", plain.err);
+    let started = Observed::of(warm.started(&PROGRAM).output().expect("it starts"));
+    assert_eq!(started.status.code(), Some(1), "{}", started.err);
+    let expected = "the code before the imports of";
+    assert!(started.err.contains(expected), "{}", started.err);
 }
 
 /// A program for which nothing can be imported ahead has a parent as soon as it is edited.

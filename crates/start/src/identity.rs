@@ -70,6 +70,7 @@ impl Identity {
     pub(crate) fn of(invocation: &Invocation) -> Result<Identity, Reason> {
         let program = program(invocation);
         let mut text = Text(program.clone());
+        text.put("exactly", stamp(&invocation.interpreter).as_bytes());
         let terminal = has_terminal();
         if terminal {
             // SAFETY: getsid takes a number and cannot fail for this process.
@@ -104,9 +105,24 @@ pub(crate) fn name(text: &[u8]) -> String {
     format!("{:016x}", XxHash64::oneshot(0, text))
 }
 
-/// A stamp that changes when the file does; empty if the file is missing. The format equals
-/// the one in `python/state.py`.
+/// A stamp that changes when the file does, even if its time of modification is set back; empty
+/// if the file is missing. The format equals the one in `python/state.py`.
 pub(crate) fn stamp(path: &Path) -> String {
+    fs::metadata(path).map_or_else(
+        |_| String::new(),
+        |is| {
+            let time = |seconds, rest| i128::from(seconds) * 1_000_000_000 + i128::from(rest);
+            let modified = time(is.mtime(), is.mtime_nsec());
+            let changed = time(is.ctime(), is.ctime_nsec());
+            let (size, inode, device) = (is.size(), is.ino(), is.dev());
+            format!("{modified} {changed} {size} {inode} {device}")
+        },
+    )
+}
+
+/// A stamp for what is kept: the number of a device may be another after a restart, or in
+/// another container with the same files.
+fn lasting_stamp(path: &Path) -> String {
     fs::metadata(path).map_or_else(
         |_| String::new(),
         |is| {
@@ -139,7 +155,7 @@ fn program(invocation: &Invocation) -> Vec<u8> {
     text.path("interpreter", &invocation.interpreter);
     let file = fs::canonicalize(&invocation.interpreter).unwrap_or_default();
     text.path("file", &file);
-    text.put("stamp", stamp(&file).as_bytes());
+    text.put("stamp", lasting_stamp(&file).as_bytes());
     for word in &invocation.words[..invocation.leading] {
         text.put("word", word.as_bytes());
     }
@@ -394,5 +410,29 @@ mod tests {
     fn stamps_of_an_unchanged_file_are_equal() {
         assert_eq!(stamp(Path::new("/nowhere")), "");
         assert_eq!(stamp(Path::new("/bin/sh")), stamp(Path::new("/bin/sh")));
+    }
+
+    #[test]
+    fn a_stamp_changes_with_a_file_whose_time_is_set_back() {
+        let path = std::env::temp_dir().join(format!("preheat-stamp-{}", std::process::id()));
+        fs::write(&path, "one").expect("it is written");
+        let before = stamp(&path);
+        let file = fs::File::options().write(true).open(&path);
+        let file = file.expect("it is ours");
+        let modified = file.metadata().and_then(|is| is.modified());
+        // Until the clock of the file system has advanced.
+        std::thread::sleep(std::time::Duration::from_millis(20));
+        fs::write(&path, "two").expect("it is written");
+        file.set_modified(modified.expect("it has one"))
+            .expect("it is ours");
+        assert_eq!(lasting_stamp(&path), before_lasting(&before));
+        assert_ne!(stamp(&path), before);
+        fs::remove_file(&path).expect("it goes");
+    }
+
+    /// The parts of a stamp that a lasting one has.
+    fn before_lasting(stamp: &str) -> String {
+        let parts: Vec<&str> = stamp.split(' ').collect();
+        [parts[0], parts[2], parts[3]].join(" ")
     }
 }

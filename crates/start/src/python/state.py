@@ -114,4 +114,5 @@ def stamp(path):
         is_ = os.stat(path)
     except OSError:
         return ""
-    return "%d %d %d" % (is_.st_mtime_ns, is_.st_size, is_.st_ino)
+    times = is_.st_mtime_ns, is_.st_ctime_ns
+    return "%d %d %d %d %d" % (times + (is_.st_size, is_.st_ino, is_.st_dev))
