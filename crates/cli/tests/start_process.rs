@@ -152,6 +152,25 @@ fn a_process_that_adopts_orphans_has_only_children_of_its_own() {
 }
 
 #[test]
+fn a_traced_client_runs_the_program_itself() {
+    let Some(warm) = with_program(Warm::new(), "import json, numpy, os\nprint(os.getpid())\n")
+    else {
+        return;
+    };
+    let python = warm.python.to_str().expect("its path is text");
+    warm.warm_up(&[python, "program.py"], &as_is);
+    // A parent that traces this process, as strace does, and lets it continue.
+    let observed = entered(&warm, "traced");
+    assert!(
+        observed.err.contains("started plainly: it is traced"),
+        "{}",
+        observed.err
+    );
+    assert_eq!(observed.out.lines().count(), 1, "{}", observed.err);
+    assert_eq!(observed.status.code(), Some(0));
+}
+
+#[test]
 fn a_lock_is_kept_over_the_start() {
     // A process that closes a file loses its locks, so another one reads it.
     let program = "import fcntl, json, numpy, os
@@ -219,6 +238,60 @@ os.killpg(0, signal.SIGKILL)
     assert_eq!(observed.out, "heard\n");
     assert_eq!(warm::signal_of(&observed), Some(libc::SIGKILL));
     assert_eq!(warm.parent(), parent);
+}
+
+#[test]
+fn a_queued_signal_keeps_its_value_and_sender() {
+    let program = "import ctypes, json, numpy, signal, struct
+number = signal.SIGRTMIN + 1
+signal.pthread_sigmask(signal.SIG_BLOCK, [number])
+print('waits', flush=True)
+mask, info = struct.pack('Q', 1 << number - 1) + bytes(120), ctypes.create_string_buffer(128)
+for _ in range(2):
+    assert ctypes.CDLL(None).sigwaitinfo(mask, info) == number
+    code, sender, value = struct.unpack_from('i4xi4xQ', info.raw, 8)
+    print(code, sender, hex(value), flush=True)
+";
+    let Some(warm) = with_program(Warm::new(), program) else {
+        return;
+    };
+    let python = warm.python.to_str().expect("its path is text");
+    let words = [python, "program.py"];
+    let outcome = |mut command: Command| {
+        let mut client = command
+            .stdout(Stdio::piped())
+            .stderr(Stdio::piped())
+            .spawn()
+            .expect("it starts");
+        let mut out = BufReader::new(client.stdout.take().expect("it is a pipe"));
+        let mut line = String::new();
+        out.read_line(&mut line).expect("it runs");
+        assert_eq!(line, "waits\n");
+        for value in [0x1122_3344_5566_7788usize, 7] {
+            let value = libc::sigval {
+                sival_ptr: value as *mut libc::c_void,
+            };
+            let (process, signal) = (client.id() as libc::pid_t, libc::SIGRTMIN() + 1);
+            // SAFETY: sigqueue takes numbers; nobody uses the value as a pointer.
+            assert_eq!(unsafe { libc::sigqueue(process, signal, value) }, 0);
+        }
+        let mut said = String::new();
+        out.read_to_string(&mut said).expect("it ends");
+        let mut err = String::new();
+        let mut stderr = client.stderr.take().expect("it is a pipe");
+        stderr.read_to_string(&mut err).expect("it ends");
+        client.wait().expect("it ends");
+        (said, err)
+    };
+    let this = std::process::id();
+    let expected = format!("-1 {this} 0x1122334455667788\n-1 {this} 0x7\n");
+    assert_eq!(outcome(warm.plain(&words)).0, expected);
+    let learning = outcome(warm.started(&words));
+    assert_eq!(learning.0, expected);
+    warm.wait_for_parent();
+    let (said, err) = outcome(warm.started(&words));
+    assert!(err.starts_with("preheat: started warm"), "{err}");
+    assert_eq!(said, expected);
 }
 
 #[test]

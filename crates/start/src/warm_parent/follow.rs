@@ -235,10 +235,27 @@ impl RunningProgram {
             libc::SIGUSR1 | libc::SIGUSR2 => true,
             _ => !sender::is_repeated(signal, sender),
         };
-        if pass {
-            // SAFETY: kill takes numbers only. The process is the program or, just after its
-            // exit, a process ID that cannot have been reused yet.
-            unsafe { libc::kill(self.child.process, signal) };
+        if !pass {
+            return;
+        }
+        // SAFETY: kill takes numbers only, and rt_sigqueueinfo reads one struct that is as large
+        // as the kernel expects. The process is the program or, just after its exit, a process
+        // ID that cannot have been reused yet.
+        unsafe {
+            match Queued::of(info) {
+                Some(queued) => {
+                    let process = self.child.process;
+                    libc::syscall(
+                        libc::SYS_rt_sigqueueinfo,
+                        process,
+                        signal,
+                        &raw const queued,
+                    );
+                }
+                None => {
+                    libc::kill(self.child.process, signal);
+                }
+            }
         }
     }
 
@@ -252,6 +269,37 @@ impl RunningProgram {
                 libc::pthread_sigmask(libc::SIG_SETMASK, &held, std::ptr::null_mut());
             }
         }
+    }
+}
+
+/// A `siginfo_t` of a signal that was sent with a value (`sigqueue`).
+#[repr(C, align(8))]
+struct Queued {
+    signal: libc::c_int,
+    error: libc::c_int,
+    code: libc::c_int,
+    padding: libc::c_int,
+    process: libc::pid_t,
+    user: libc::uid_t,
+    value: u64,
+    rest: [u64; 12],
+}
+
+const _: () = assert!(size_of::<Queued>() == size_of::<libc::siginfo_t>());
+
+impl Queued {
+    /// The same signal, with its value and sender; `None` if it was sent in another way.
+    fn of(info: &libc::signalfd_siginfo) -> Option<Queued> {
+        (info.ssi_code == libc::SI_QUEUE).then_some(Queued {
+            signal: info.ssi_signo as libc::c_int,
+            error: info.ssi_errno,
+            code: info.ssi_code,
+            padding: 0,
+            process: info.ssi_pid as libc::pid_t,
+            user: info.ssi_uid,
+            value: info.ssi_ptr,
+            rest: [0; 12],
+        })
     }
 }
 
