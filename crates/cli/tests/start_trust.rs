@@ -1,8 +1,10 @@
 //! Directories that other users can change: nothing is kept there, and nothing is executed
 //! from there.
 
+use std::ffi::OsString;
 use std::fs::{self, Permissions};
 use std::io::Write;
+use std::os::unix::ffi::OsStrExt;
 use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
@@ -138,6 +140,13 @@ fn swapped(is_opened_later: bool) {
         });
     }
     assert!(!mark.exists(), "another user's file was executed");
+    if is_opened_later {
+        // The tracer of a parent would prevent the mark, but locks and reasons would be there.
+        let left = fs::read_dir(run.join("preheat")).expect("it was swapped");
+        let left: Vec<_> = left.flatten().map(|entry| entry.file_name()).collect();
+        let is_theirs = |name: &OsString| name.as_bytes().starts_with(b"python-");
+        assert!(left.iter().all(is_theirs), "{left:?}");
+    }
     let mut stop = warm.preheat(&["--stop", "all"]);
     stop.env("XDG_RUNTIME_DIR", &run).env("TMPDIR", &tmp);
     assert!(stop.status().expect("it starts").success());
