@@ -99,6 +99,19 @@ fn a_module_that_copies_the_environment_is_left_out_once_it_varies() {
         listed.contains("copies, which reads the whole environment, and JOB differs at each start"),
         "{listed}"
     );
+    // Copies that no iterator makes.
+    for copied in ["copy.deepcopy(os.environ)", "copy.copy(os.environ)"] {
+        let text = format!("import copy, os\nseen = {copied}\n");
+        copied_once_more(&warm, &text);
+    }
+    copied_once_more(
+        &warm,
+        "import os\nseen = eval('dict' + repr(os.environ)[len('environ'):])\n",
+    );
+    copied_once_more(
+        &warm,
+        "import posix\nseen = {name.decode(): value.decode() for name, value in posix.environ.items()}\n",
+    );
     // Where the program may set one of them, it is left out from the beginning.
     run(&mut warm.preheat(&["--stop", "all"]));
     fs::write(
@@ -108,6 +121,24 @@ fn a_module_that_copies_the_environment_is_left_out_once_it_varies() {
     .expect("it is written");
     let listed = until_warm(&warm, "JOB");
     assert!(listed.contains("may set JOB"), "{listed}");
+}
+
+/// Another module that copies the environment depends on all of it.
+fn copied_once_more(warm: &Warm, package: &str) {
+    run(&mut warm.preheat(&["--stop", "all"]));
+    let path = warm.directory.join("program.py");
+    let program = fs::read_to_string(&path).expect("it can be read");
+    // Another program, whose variables are not known yet.
+    fs::write(&path, format!("{program}#\n")).expect("it is written");
+    let ask = "import copies; print(copies.__file__, end='')";
+    let asked = warm.plain(&["venv/bin/python", "-c", ask]).output();
+    let copies = String::from_utf8(asked.expect("it starts").stdout).expect("a path");
+    fs::write(copies, package).expect("it is written");
+    let listed = until_warm(warm, "JOB");
+    assert!(
+        listed.contains("copies, which reads the whole environment"),
+        "{listed}"
+    );
 }
 
 #[test]

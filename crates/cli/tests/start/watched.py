@@ -1,7 +1,9 @@
 """Ways to look at the environment, and what is taken to be asked for. Run with the path of
 watch.py; says nothing if all is as expected."""
 
+import copy
 import os
+import posix
 import re
 import subprocess
 import sys
@@ -35,7 +37,11 @@ for look, expected in [
     (lambda: "NEW" in environ, ["NEW"]),
     (lambda: environ.setdefault("A", "2"), ["A"]),
     (lambda: os.getenvb(b"NEW"), ["NEW"]),
-    (lambda: len(environ), []),
+    (lambda: len(environ) and None, EVERYTHING),
+    (lambda: repr(environ) and None, EVERYTHING),
+    (lambda: copy.deepcopy(environ) and None, EVERYTHING),
+    (lambda: posix.environ.get(b"NEW"), ["NEW"]),
+    (lambda: posix.environ.copy() and None, EVERYTHING),
     (
         lambda: {k[5:].lower(): v for k, v in environ.items() if k.startswith("TQDM_")},
         ["TQDM_*", "TQDM_X"],

@@ -72,6 +72,9 @@ class Watch:
                 watch.asked.everything = True
                 return of.values(self)
 
+        for method in "__len__ __repr__ __reduce_ex__".split():
+            setattr(Watched, method, reading_all(watch, of, method))
+
         class Items(type(os.environ.items())):
             def __iter__(self):
                 # The value counts as read only if the name is used.
@@ -81,6 +84,9 @@ class Watch:
 
         os.environ.__class__ = Watched
         os.environb.__class__ = Watched
+        posix = sys.modules["posix"]
+        posix.environ = Posix(posix.environ)
+        posix.environ.asked = lambda: watch.asked
         self.arguments = sys.argv = Arguments(sys.argv)
         self.all_arguments = []
         if hasattr(sys, "orig_argv"):
@@ -135,6 +141,8 @@ class Watch:
         if self.arguments.names_later and self.arguments.first_was_read:
             self.arguments.first_was_read = False
             why = why or "reads the path of the program, which is set later"
+        if any(getattr(sys, name) is not each or list.__ne__(each, each.then) for name, each in self.lists()):
+            why = why or "changes the arguments when it is imported"
         return why
 
     def watch_code(self, importing):
@@ -163,6 +171,8 @@ class Watch:
                     self.tracer.say("searches", os.path.realpath(path))
         elif event == "open":
             path = values[0] if values else None
+            if path in RANDOM_FILES:
+                self.of_parent = self.acts = "reads random bytes when it is imported"
             if isinstance(path, str) and path.startswith("/proc/"):
                 self.asked.everything = self.asked.everything or path.endswith("/environ")
                 if path.endswith("/cmdline"):
@@ -201,6 +211,10 @@ SEARCHERS = {
 
 # Functions that they register would also be called for preheat's code.
 OBSERVES = {"sys.addaudithook", "sys.settrace", "sys.setprofile"}
+
+# Files with other bytes in each process.
+RANDOM_FILES = {"/dev/urandom", "/dev/random", "/dev/hwrng"}
+RANDOM_FILES |= {"/proc/sys/kernel/random/uuid", b"/dev/urandom", b"/dev/random"}
 
 # Creates a temporary directory, which each start creates again (temporary.py).
 MAKES_DIRECTORY = "torch.distributed.nn.jit.instantiator"
@@ -249,6 +263,12 @@ class Arguments(list):
     """Arguments of the program that record that they were read."""
 
     was_read = first_was_read = False
+
+    def __init__(self, then):
+        list.__init__(self, then)
+        # What they were.
+        self.then = list(then)
+
     # True for `python -m`, which sets the first one when it has found the module.
     names_later = False
 
@@ -258,6 +278,11 @@ class Arguments(list):
         is_first = at == 0 or isinstance(at, slice) and not at.start
         self.first_was_read = self.first_was_read or is_first
         return list.__getitem__(self, at)
+
+    def __radd__(self, other):
+        """`[...] + sys.argv` would copy the items in C; Python asks here first."""
+        self.was_read = self.first_was_read = True
+        return NotImplemented
 
 
 def reading(method):
@@ -273,8 +298,56 @@ def reading(method):
 
 for method in "iter len contains reversed eq ne lt le gt ge add mul rmul repr".split():
     setattr(Arguments, "__%s__" % method, reading("__%s__" % method))
-for method in "copy count index pop".split():
+for method in "copy count index pop remove".split():
     setattr(Arguments, method, reading(method))
+
+
+def reading_all(watch, kind, method):
+    """A method that counts as a read of the whole environment."""
+    original = getattr(kind, method)
+
+    def read(self, *values):
+        watch.asked.everything = True
+        return original(self, *values)
+
+    return read
+
+
+class Posix(dict):
+    """`posix.environ`, from which `os.environ` is made, as a copy that records that it was read."""
+
+    def __init__(self, names):
+        dict.__init__(self, names)
+        self.asked = None
+
+    def __getitem__(self, name):
+        self.asked().variables.add(os.fsdecode(name))
+        return dict.__getitem__(self, name)
+
+    def get(self, name, default=None):
+        self.asked().variables.add(os.fsdecode(name))
+        return dict.get(self, name, default)
+
+    def __contains__(self, name):
+        self.asked().variables.add(os.fsdecode(name))
+        return dict.__contains__(self, name)
+
+
+def reading_posix(method):
+    original = getattr(dict, method)
+
+    def read(self, *values):
+        self.asked().everything = True
+        return original(self, *values)
+
+    return read
+
+
+for method in "iter len repr reversed eq ne or ror reduce_ex".split():
+    if hasattr(dict, "__%s__" % method):
+        setattr(Posix, "__%s__" % method, reading_posix("__%s__" % method))
+for method in "copy keys items values pop popitem setdefault".split():
+    setattr(Posix, method, reading_posix(method))
 
 
 def walk(watch, names):
