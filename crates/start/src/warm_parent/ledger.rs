@@ -265,11 +265,13 @@ impl Ledger {
     }
 
     /// Returns true for an absent path whose directory is in the ledger as a listing: creating
-    /// the path would change the listing.
+    /// the path would change the listing. Creating what a dangling link leads to would not.
     fn is_covered_by_listing(&self, path: &Path, answer: &str) -> bool {
         let directory = path.parent().unwrap_or(path).to_owned();
         let listed = self.paths.get(&(directory, Question::Listing));
-        answer.ends_with(ABSENT) && listed.is_some_and(|listed| !listed.ends_with(ABSENT))
+        answer.ends_with(ABSENT)
+            && listed.is_some_and(|listed| !listed.ends_with(ABSENT))
+            && path.symlink_metadata().is_err()
     }
 
     /// The records for the state of a parent: three fields each, terminated by NULs.
