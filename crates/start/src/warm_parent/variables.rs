@@ -10,11 +10,15 @@ use crate::reason::Reason;
 
 /// Prefixes of variables that matter even if no Python code has read them: the interpreter,
 /// the loader and libraries read them in native code.
-pub(crate) const ALWAYS: [&str; 30] = [
+pub(crate) const ALWAYS: [&str; 44] = [
     "PYTHON",
     "LD_",
     "LC_",
     "LANG",
+    "LOCPATH",
+    "LOCALE_ARCHIVE",
+    "GCONV_PATH",
+    "NLSPATH",
     "TZ",
     "HOME",
     "PATH",
@@ -23,6 +27,16 @@ pub(crate) const ALWAYS: [&str; 30] = [
     "GLIBC_",
     "MALLOC_",
     "TCMALLOC_",
+    "HEAPPROFILE",
+    "CPUPROFILE",
+    "_RJEM_MALLOC_CONF",
+    "JE_MALLOC_CONF",
+    "MIMALLOC_",
+    "SCUDO_OPTIONS",
+    "ASAN_OPTIONS",
+    "UBSAN_OPTIONS",
+    "TSAN_OPTIONS",
+    "LSAN_OPTIONS",
     "OMP_",
     "GOMP_",
     "KMP_",

@@ -170,6 +170,14 @@ impl Call {
             },
             libc::SYS_flock => acts("locks a file"),
             libc::SYS_mmap => self.shares_memory(),
+            // A child would not have this memory, or not its content.
+            libc::SYS_madvise
+                if [libc::MADV_DONTFORK, libc::MADV_WIPEONFORK].contains(&(third as c_int)) =>
+            {
+                acts("keeps memory from its children")
+            }
+            libc::SYS_mlock if EMPTY_POOLS.contains(&second) => Meaning::Nothing,
+            libc::SYS_mlock | libc::SYS_mlock2 | libc::SYS_mlockall => acts("locks memory"),
             libc::SYS_shmget | libc::SYS_shmat | libc::SYS_memfd_create => shared_memory(),
             libc::SYS_semget => {
                 Meaning::Acts("creates a semaphore that all starts would share".into())
@@ -592,8 +600,12 @@ const HARMLESS_IN_PROGRAM: [c_long; 34] = [
     libc::SYS_rseq,
 ];
 
+/// The sizes of the memory for secrets that libgcrypt locks as soon as it is loaded, while there are
+/// none.
+const EMPTY_POOLS: [u64; 2] = [16384, 32768];
+
 /// Calls that affect only the process, or state that its children inherit.
-const HARMLESS: [c_long; 108] = [
+const HARMLESS: [c_long; 105] = [
     libc::SYS_read,
     libc::SYS_pread64,
     libc::SYS_readv,
@@ -645,10 +657,7 @@ const HARMLESS: [c_long; 108] = [
     libc::SYS_mprotect,
     libc::SYS_madvise,
     libc::SYS_mincore,
-    libc::SYS_mlock,
-    libc::SYS_mlock2,
     libc::SYS_munlock,
-    libc::SYS_mlockall,
     libc::SYS_munlockall,
     libc::SYS_msync,
     libc::SYS_brk,
@@ -746,6 +755,10 @@ mod tests {
             Meaning::Acts(_)
         ));
         assert_eq!(meaning(libc::SYS_clone, [0; 6]), starts_process());
+        let advice = |number: c_int| meaning(libc::SYS_madvise, [0, 0, number as u64, 0, 0, 0]);
+        assert_eq!(advice(libc::MADV_DONTNEED), Meaning::Nothing);
+        assert!(matches!(advice(libc::MADV_DONTFORK), Meaning::Acts(_)));
+        assert!(matches!(meaning(libc::SYS_mlock, [0; 6]), Meaning::Acts(_)));
         let thread = libc::CLONE_THREAD as u64;
         assert_eq!(
             meaning(libc::SYS_clone, [thread, 0, 0, 0, 0, 0]),
