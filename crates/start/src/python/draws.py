@@ -24,6 +24,17 @@ RENEWED.add("scipy.stats._distribution_infrastructure")
 NAMES = "torch.distributed._composable.contract"
 RENEWED.add(NAMES)
 
+# sympy numbers symbols from a random number on.
+DUMMIES = "sympy.core.symbol"
+RENEWED.add(DUMMIES)
+
+# Modules that read the process ID for a moment, or again after a fork. Log records are not kept.
+READ_AGAIN = {"logging", "tempfile", "multiprocessing.util", "asyncio.events", "threading"}
+
+# Packages whose functions for forks only reset locks, caches and what belongs to threads.
+HARMLESS_AT_FORKS = {"IPython", "filelock", "fsspec", "gunicorn", "importlib_metadata", "jax", "joblib"}
+HARMLESS_AT_FORKS |= {"loguru", "matplotlib", "numpy", "pymongo", "setuptools", "torch", "tornado"}
+
 # Packages that keep the process ID, and compare it in order to notice a fork.
 NOTICE_FORKS = {"filelock"}
 
@@ -31,8 +42,8 @@ NOTICE_FORKS = {"filelock"}
 class Draws:
     """Records what is drawn in this process from now on."""
 
-    def __init__(self):
-        self.why = None
+    def __init__(self, sees_torch=True):
+        self.why, self.sees_torch = None, sees_torch
         self.states, self.strange = {}, 0
         for name in ("urandom", "getrandom"):
             self.stand_in(name, self.random_bytes)
@@ -44,6 +55,10 @@ class Draws:
             self.stand_in(name, self.signals, [sys.modules.get("_signal")])
         threads = [sys.modules[name] for name in ("_thread", "threading") if name in sys.modules]
         self.stand_in("stack_size", self.stacks, threads)
+        self.stand_in("get_native_id", self.process, threads)
+        if "threading" in sys.modules:
+            self.watch_threads(sys.modules["threading"].Thread)
+        self.stand_in("register_at_fork", self.forks)
         self.stand_in("register", self.codec, [sys.modules["_codecs"], sys.modules["codecs"]])
         random = sys.modules.get("random")
         if random is not None:
@@ -69,11 +84,26 @@ class Draws:
             self.why = self.why or "keeps random bytes when it is imported"
 
     def process(self, frame, *_):
-        """Modules of the standard library read it again after a fork."""
-        if not is_package(frame.f_code.co_filename) or module_of(frame) in RENEWED:
+        """The ID of the process or thread. Modules of the standard library read it again after a
+        fork, but pass it on too."""
+        while frame and not is_package(frame.f_code.co_filename):
+            name = module_of(frame)
+            if name in READ_AGAIN or name.startswith(("importlib.", "_frozen_importlib", "preheat_")):
+                return
+            frame = frame.f_back
+        if frame is None or module_of(frame) in RENEWED:
             return
         if not notices_forks(frame):
             self.why = self.why or "keeps the process ID when it is imported"
+
+    def watch_threads(self, kind):
+        original = kind.native_id.fget
+
+        def native_id(thread):
+            self.process(sys._getframe(1))
+            return original(thread)
+
+        kind.native_id = property(native_id)
 
     def stream(self, frame, fd=None, *_):
         """A standard stream may be a file, a pipe or a terminal."""
@@ -91,6 +121,12 @@ class Draws:
         """Without an argument, the function sets it to the default."""
         if is_package(frame.f_code.co_filename):
             self.why = self.why or "sets the size of the stacks of threads"
+
+    def forks(self, frame, **_):
+        """Each start forks twice, so such a function would run where no program has forked."""
+        package = module_of(frame).partition(".")[0]
+        if is_package(frame.f_code.co_filename) and package not in HARMLESS_AT_FORKS:
+            self.why = self.why or "registers a function for forks when it is imported"
 
     def codec(self, frame, *_):
         if is_package(frame.f_code.co_filename):
@@ -118,13 +154,13 @@ class Draws:
 
     def see_generators(self):
         """Stores the states of new generators, to detect later draws."""
-        for name, state in generators().items():
+        for name, state in generators(self.sees_torch).items():
             self.states.setdefault(name, state)
 
     def problem(self):
         """The reason why the module that was just imported must not be imported ahead, if it
         has drawn something."""
-        for name, state in generators().items():
+        for name, state in generators(self.sees_torch).items():
             before = self.states.setdefault(name, state)
             if before != state:
                 self.why = self.why or "draws random numbers when it is imported"
@@ -156,7 +192,7 @@ def subclasses(of):
     return found + [each for one in found for each in subclasses(one)]
 
 
-def generators():
+def generators(with_torch):
     """The states of the global generators."""
     found = {}
     random = sys.modules.get("random")
@@ -166,6 +202,9 @@ def generators():
     if legacy is not None:
         name, keys, *rest = legacy.get_state()
         found["numpy"] = (name, keys.tobytes(), rest)
+    torch = getattr(sys.modules.get("torch"), "default_generator", None) if with_torch else None
+    if torch is not None:
+        found["torch"] = torch.get_state().tolist()
     return found
 
 
@@ -209,6 +248,9 @@ class Renewal:
         for name in ("STATE_KEY", "REGISTRY_KEY"):
             if hasattr(module, name) and hasattr(module, "generate_state_key"):
                 setattr(module, name, module.generate_state_key())
+        dummy = getattr(self.hidden.get(DUMMIES), "Dummy", None)
+        if hasattr(dummy, "_base_dummy_index") and hasattr(dummy, "_prng"):
+            dummy._base_dummy_index = dummy._prng.randint(10**6, 9 * 10**6)
 
     def after(self):
         if self.temporary:

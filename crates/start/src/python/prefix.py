@@ -212,7 +212,8 @@ class Trial:
         self.descriptors = probe["descriptors"]()
         self.environment = dict(os.environ._data)
         self.watch = tools.watching["Watch"](tools.tracer, False)
-        self.draws = tools.draws["Draws"]()
+        # PyTorch's generator begins with the same seed in each process.
+        self.draws = tools.draws["Draws"](False)
         self.asked = self.watch.take()
         self.reads_arguments = False
         self.arguments = [(name, each, list(each)) for name, each in self.watch.lists()]
