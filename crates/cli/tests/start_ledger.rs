@@ -238,6 +238,101 @@ fn arguments_matter_to_who_searches_them() {
     assert_eq!(agrees(&warm, &PROGRAM, &as_is).1, "False\n");
 }
 
+/// Operators of C copy the arguments without asking for an iterator.
+#[test]
+fn arguments_matter_to_who_copies_them() {
+    for (name, value) in [
+        ("added", "['x'] + sys.argv"),
+        ("unpacked", "['x', *sys.argv]"),
+        ("extended", "(lambda to: to.extend(sys.argv) or to)(['x'])"),
+        (
+            "assigned",
+            "(lambda to: to.__setitem__(slice(0), sys.argv) or to)(['x'])",
+        ),
+        ("joined", "'x' + '-'.join(sys.argv)"),
+    ] {
+        let program = format!("import {name}\nprint({name}.VALUE)\n");
+        let Some((warm, installed)) = Warm::with_package("numpy", &program) else {
+            return;
+        };
+        let text = format!("import sys\nVALUE = {value}\n");
+        fs::write(installed.join(format!("{name}.py")), text).expect("it is written");
+        warm.warm_up(&PROGRAM, &as_is);
+        assert!(agrees(&warm, &PROGRAM, &as_is).0.contains("started warm"));
+        let words = [&PROGRAM[..], &["other"]].concat();
+        let (said, out) = agrees(&warm, &words, &as_is);
+        assert!(said.contains("read its arguments"), "{name}: {said}");
+        assert!(out.contains("other"), "{name}: {out}");
+    }
+}
+
+/// A directory is listed, and one of its names is a link to a file that does not exist yet.
+#[test]
+fn the_target_of_a_dangling_link_appears() {
+    let program = "import reads\nprint(reads.VALUE)\n";
+    let Some((warm, installed)) = Warm::with_package("numpy", program) else {
+        return;
+    };
+    let package = "import os
+names = os.listdir('settings')
+try:
+    VALUE = open('settings/local').read()
+except FileNotFoundError:
+    VALUE = 'none'
+";
+    fs::write(installed.join("reads.py"), package).expect("it is written");
+    let (settings, target) = (
+        warm.directory.join("settings"),
+        warm.directory.join("target"),
+    );
+    fs::create_dir(&settings).expect("a directory for the test");
+    std::os::unix::fs::symlink(&target, settings.join("local")).expect("a link");
+    warm.warm_up(&PROGRAM, &as_is);
+    assert_eq!(agrees(&warm, &PROGRAM, &as_is).1, "none\n");
+    fs::write(&target, "production").expect("it is written");
+    let out = notices(&warm, &PROGRAM, &as_is, "local did not exist before");
+    assert_eq!(out, "production\n");
+}
+
+/// Functions for forks would run twice in each start, and locks on memory are not inherited.
+#[test]
+fn what_a_fork_changes_is_done_by_each_start() {
+    let program = "import os, forks, locks, harmless
+locked = [line for line in open('/proc/self/status') if line.startswith('VmLck')]
+print(os.path.exists('forked'), locked[0].split()[1] != '0')
+";
+    let Some((warm, installed)) = Warm::with_package("filelock", program) else {
+        return;
+    };
+    for (name, text) in [
+        (
+            "forks",
+            "import os
+def forked(): open('forked', 'a').write('x')
+os.register_at_fork(after_in_child=forked)
+",
+        ),
+        ("locks", "import ctypes\nctypes.CDLL(None).mlockall(1)\n"),
+        ("harmless", "import filelock\n"),
+    ] {
+        fs::write(installed.join(format!("{name}.py")), text).expect("it is written");
+    }
+    warm.warm_up(&PROGRAM, &as_is);
+    for _ in 0..2 {
+        let (said, out) = agrees(&warm, &PROGRAM, &as_is);
+        assert!(said.contains("started warm"), "{said}");
+        assert!(out.starts_with("False "), "{out}");
+    }
+    let listed = left_out(&warm);
+    for expected in [
+        "not ahead: forks, which registers a function for forks",
+        "not ahead: locks, which locks memory",
+    ] {
+        assert!(listed.contains(expected), "{listed}");
+    }
+    assert!(!listed.contains("filelock"), "{listed}");
+}
+
 #[test]
 fn variables_that_native_code_asks_for_matter() {
     let program = "import numpy\nprint(numpy.__version__)\n";
@@ -259,6 +354,13 @@ fn variables_that_native_code_asks_for_matter() {
         command.env("ANY_OTHER", "0");
     };
     assert!(agrees(&warm, &PROGRAM, &how).0.contains("started warm"));
+    for (variable, value) in [("LOCPATH", "/nowhere"), ("MIMALLOC_VERBOSE", "0")] {
+        let how = |command: &mut Command| {
+            command.env(variable, value);
+        };
+        let (said, _) = agrees(&warm, &PROGRAM, &how);
+        assert!(said.contains("started plainly"), "{said}");
+    }
 }
 
 #[test]
@@ -419,6 +521,18 @@ fn values_by_chance_are_drawn_in_each_start() {
             Some("draws random numbers"),
         ),
         (
+            "value = open('/dev/urandom', 'rb').read(16)",
+            Some("reads random bytes"),
+        ),
+        (
+            "import multiprocessing\nvalue = multiprocessing.current_process().pid",
+            Some("keeps the process ID"),
+        ),
+        (
+            "import threading\nvalue = threading.get_native_id()",
+            Some("keeps the process ID"),
+        ),
+        (
             "import random
 class Own(random.Random):
     def seed(self, *values):
@@ -557,6 +671,7 @@ with tempfile.NamedTemporaryFile(suffix='.so') as file:
     file.write(b'x')
 with tempfile.TemporaryFile() as file:
     file.write(b'x')
+del directory, source, file
 ";
     let left = "import os, tempfile\nfound = tempfile.mkdtemp()\n";
     let linked = "import os, tempfile
