@@ -43,6 +43,7 @@ const PYTHON: &[(&str, &[u8])] = &[
     ("guard.py", include_bytes!("python/guard.py")),
     ("end.py", include_bytes!("python/end.py")),
     ("generators.py", include_bytes!("python/generators.py")),
+    ("inputs.py", include_bytes!("python/inputs.py")),
     ("graph.py", include_bytes!("python/graph.py")),
     ("effects.py", include_bytes!("python/effects.py")),
     ("hidden.py", include_bytes!("python/hidden.py")),

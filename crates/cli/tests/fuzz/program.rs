@@ -234,6 +234,16 @@ pub const STATEMENTS: &[Statement] = &[
         "import {p}_m_file as m; print(m.VALUE)",
     ),
     installed(
+        "m_written",
+        "VALUE = open('config.txt').read() if __import__('os').path.exists('config.txt') else None",
+        "open('config.txt', 'a').write(str(len(sys.argv))); import {p}_m_written as m; print(m.VALUE)",
+    ),
+    installed(
+        "m_moved",
+        "import os\nVALUE = sorted(os.listdir('plugins'))",
+        "import shutil; os.makedirs('plugins', exist_ok=True); shutil.copy(__file__, 'plugins/%d.txt' % len(sys.argv)); import {p}_m_moved as m; print(m.VALUE)",
+    ),
+    installed(
         "m_probe",
         "import os\nVALUE = os.path.exists('absent.txt')",
         "import {p}_m_probe as m; print(m.VALUE)",
@@ -282,6 +292,16 @@ pub const STATEMENTS: &[Statement] = &[
         "m_subclass",
         "import random\nclass Mine(random.Random): pass\nG = Mine()",
         "import {p}_m_subclass as m; print('RANDOM:%r' % m.G.random())",
+    ),
+    installed(
+        "m_instance",
+        "import random\nVALUE = random.Random().getrandbits(64)",
+        "import {p}_m_instance as m; print('RANDOM:%r' % m.VALUE)",
+    ),
+    installed(
+        "m_device",
+        "VALUE = open('/dev/urandom', 'rb').read(8)",
+        "import {p}_m_device as m; print('RANDOM:%r' % m.VALUE)",
     ),
     installed(
         "m_token",

@@ -62,6 +62,8 @@ class Own:
         # change, if that is known, and a kind: calls for their effect, classes that derive from
         # those of a library, changes of objects that a library has returned.
         self.effects = []
+        # Code that may write a file that a module reads: the same, with the path if it is known.
+        self.writes = []
         self.trees = []
         for path in files:
             if path not in ran and is_opaque(path):
@@ -75,7 +77,7 @@ class Own:
 
     def search(self, path, tree):
         self.trees.append(tree)
-        bound = imported(tree)
+        bound, constants = imported(tree), constants_of(tree)
         libraries = self.libraries(tree)
         returned = {
             target.id
@@ -92,6 +94,8 @@ class Own:
             for what, package in effects(node, libraries, self.harmless):
                 kind = "classes" if package else "calls"
                 self.effects.append((node.lineno, path, what, package, kind))
+            for what, file in writes(node, libraries, constants):
+                self.writes.append((node.lineno, path, what, file, "writes"))
             what = changed_object(node, returned)
             if what:
                 self.effects.append((node.lineno, path, what, None, "objects"))
@@ -131,7 +135,7 @@ class Own:
         """Names that the files import after code of this kind that may influence them, or in
         functions; and those that they import before. Objects of libraries are often changed, so
         functions do not count there."""
-        early = Early(self.files, self, {"calls", kind})
+        early = Early(self.files, self, {kind} if kind == "writes" else {"calls", kind})
         if self.code is not None:
             early.follow(parse(self.code).body)
         elif self.main:
@@ -168,6 +172,11 @@ class Own:
         """The code that may influence late imports: where it is, a predicate, a package, a kind."""
         for line, path, what, package, kind in sorted(self.effects, key=lambda each: each[:3]):
             yield "%s:%d" % (os.path.basename(path), line), what, package or "", kind
+
+    def shown_writes(self):
+        """The code that may write a file: where it is, a predicate, the path if it is known."""
+        for line, path, what, file, _ in sorted(self.writes):
+            yield "%s:%d" % (os.path.basename(path), line), what, file
 
     def imports(self):
         """Names that are imported before anything else runs."""
@@ -322,6 +331,110 @@ def effects(node, libraries, harmless):
         for base in node.bases:
             if is_chain(base) and root(base) in libraries:
                 yield "derives a class of " + shown(base), libraries[root(base)]
+
+
+# Functions that write a file, make, move or remove one, or a directory; by which arguments name it.
+# `open` depends on its mode.
+BY_FIRST = {"makedirs", "mkdir", "remove", "unlink", "rmdir", "rmtree", "truncate", "chmod", "utime"}
+BY_FIRST |= {"save", "savez", "savez_compressed", "savetxt", "to_csv", "to_json", "to_pickle"}
+BY_FIRST |= {"FileHandler", "RotatingFileHandler", "TimedRotatingFileHandler", "set_key", "mkfifo"}
+BY_SECOND = {"dump", "urlretrieve", "symlink", "link"}
+BY_BOTH = {"copy", "copy2", "copyfile", "copytree", "move", "rename", "renames", "replace"}
+BY_RECEIVER = {"write_text", "write_bytes", "touch", "mkdir", "unlink", "rmdir", "symlink_to"}
+BY_RECEIVER |= {"hardlink_to", "rename", "replace", "chmod"}
+UNKNOWN = {"extractall", "unpack_archive", "save_pretrained", "set_key", "unset_key"}
+WRITES = BY_FIRST | BY_SECOND | BY_BOTH | BY_RECEIVER | UNKNOWN
+
+# Libraries of which these functions write only to files that are open, or to none.
+NO_WRITERS = {"json", "pickle", "marshal", "yaml", "copy", "re", "toml", "dataclasses"}
+
+# Functions that run a program, which may write anything.
+RUNS = {"system", "popen", "getoutput", "getstatusoutput", "Popen", "check_call", "check_output"}
+RUNS |= {"posix_spawn", "posix_spawnp", "spawnv", "spawnl", "spawnvp", "spawnlp", "fork"}
+RUNS |= {"create_subprocess_exec", "create_subprocess_shell"}
+OF_SUBPROCESS = {"run", "call"}
+
+
+def writes(node, libraries, constants):
+    """Yields how a call may write a file, as a predicate, with the path; that is empty if it cannot
+    be known."""
+    if not isinstance(node, ast.Call):
+        return
+    name, package = used_by(node), libraries.get(root(node.func))
+    is_method = isinstance(node.func, ast.Attribute) and package in (None, "pathlib")
+    if name in RUNS or name in OF_SUBPROCESS and package == "subprocess":
+        yield "runs another program", ""
+    elif name == "open":
+        if may_write(node, is_method):
+            path = node.func.value if is_method else (node.args or [None])[0]
+            yield "writes a file", constant(path, constants) or ""
+    elif name in WRITES and package not in NO_WRITERS:
+        named = written(name, node, is_method)
+        for path in named:
+            yield "writes, moves or removes a file", constant(path, constants) or ""
+
+
+def may_write(call, is_method):
+    """Returns False for `open` with a constant mode that only reads."""
+    modes = call.args[:1] if is_method else call.args[1:2]
+    modes += [each.value for each in call.keywords if each.arg in ("mode", "flags", None)]
+    if not modes:
+        return any(isinstance(each, ast.Starred) for each in call.args)
+    text = getattr(modes[0], "value", None)
+    return not isinstance(text, str) or not set(text) <= set("rbtU")
+
+
+def written(name, call, is_method):
+    """The expressions of the paths that a call names; None stands for an unknown one."""
+    values, receiver = call.args, getattr(call.func, "value", None)
+    if name in UNKNOWN or any(isinstance(each, ast.Starred) for each in values):
+        return [None]
+    if is_method and name in ("replace", "rename", "remove", "copy", "copy2"):
+        # Texts, tables and containers have methods of these names too.
+        if name == "remove" or len(values) != 1:
+            return []
+    if is_method and name in BY_RECEIVER:
+        return [receiver] + (values[:1] if name in ("rename", "replace") else [])
+    if name in BY_BOTH:
+        return (values + [None, None])[:2]
+    if name in BY_SECOND:
+        return (values[1:2] + [None])[:1]
+    return (values[:1] + [None])[:1]
+
+
+def constants_of(tree):
+    """Names that are bound once in a file, to a path that is constant."""
+    found, counts = {}, {}
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Assign) and len(node.targets) == 1:
+            if isinstance(node.targets[0], ast.Name):
+                found[node.targets[0].id] = constant(node.value, {})
+        name = getattr(node, "arg", None)
+        if isinstance(node, ast.Name) and not isinstance(node.ctx, ast.Load):
+            name = node.id
+        if isinstance(name, str):
+            counts[name] = counts.get(name, 0) + 1
+    return {name: path for name, path in found.items() if path and counts.get(name) == 1}
+
+
+def constant(node, constants):
+    """The path that an expression names, if it is constant."""
+    if isinstance(node, ast.Constant):
+        return node.value if isinstance(node.value, str) else None
+    if isinstance(node, ast.Name):
+        return constants.get(node.id)
+    parts = []
+    if isinstance(node, ast.BinOp) and isinstance(node.op, ast.Div):
+        parts = [node.left, node.right]
+    elif isinstance(node, ast.Call) and not node.keywords:
+        if used_by(node) in ("Path", "PosixPath", "join", "expanduser", "str", "abspath"):
+            parts = node.args
+    parts = [constant(each, constants) for each in parts]
+    if not parts or not all(parts):
+        return None
+    path = os.path.join(*parts)
+    is_of_home = isinstance(node, ast.Call) and used_by(node) == "expanduser"
+    return os.path.expanduser(path) if is_of_home else path
 
 
 # Methods with which an object of a library changes something else.
@@ -547,7 +660,8 @@ class Early(Order):
     def __init__(self, files, own, kinds):
         Order.__init__(self, files)
         self.program, self.known = own, {}
-        self.places = {(path, line) for line, path, _, _, kind in own.effects if kind in kinds}
+        code = own.effects + own.writes
+        self.places = {(path, line) for line, path, _, _, kind in code if kind in kinds}
 
     def statement(self, node):
         if (self.path, node.lineno) in self.places:

@@ -18,8 +18,10 @@ MISSING = object()
 
 
 class Graph:
-    def __init__(self, names_of, effects, importing):
-        """To be created just before the imports."""
+    def __init__(self, names_of, effects, importing, enter):
+        """To be created just before the imports. `enter` is called with the name of the module that
+        is being imported, whenever it is another."""
+        self.enter = enter
         self.names_of, self.effects, self.importing = names_of, effects, importing
         # The modules that are being executed; the first one is none.
         self.stack = [""]
@@ -72,6 +74,7 @@ class Graph:
     def begin(self, name):
         self.see_entries()[name] = None
         self.stack.append(name)
+        self.enter(name)
 
     def seek(self, name, found):
         # A package without a file has no origin.
@@ -80,6 +83,7 @@ class Graph:
     def end(self, name):
         self.see_entries()
         self.stack.pop()
+        self.enter(self.stack[-1])
         if name in sys.modules and name not in self.complete:
             self.known.add(name)
             self.keep(name)

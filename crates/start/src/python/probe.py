@@ -55,6 +55,8 @@ class Found:
         self.ledger = b""
         # The names that each module imports, and the places that imports change (graph.py).
         self.requests, self.places = {}, {}
+        # What each module has asked for that the program may change before (inputs.py).
+        self.inputs = None
         # Top-level names of modules that imports have looked for, and that are not loaded.
         self.sought = set()
         # The end of the program's first lines that have run, and the top-level names of
@@ -76,7 +78,7 @@ class Tools:
         self.variables, self.initial = learn["variables"], learn["INITIAL"]
         self.searches_elsewhere = learn["SEARCHES_ELSEWHERE"], ""
         self.graph, self.effects = load("graph.py")["Graph"], load("effects.py")
-        self.importing = load("importing.py")
+        self.importing, self.inputs = load("importing.py"), load("inputs.py")
 
     def settings(self):
         return dict([*self.lasting(), *self.passing()])
@@ -100,7 +102,7 @@ def find_safe(plan, tools, hook=None):
             names = [name for name in names if not is_package(plan.modules[name])]
         plan.tell("testing the import of %d modules" % len(names))
         how = before.sets, bool(found.left_out), only is not None, hook is not None
-        said = ask(names, plan, tools, *how) if names else []
+        said, asked = ask(names, plan, tools, *how) if names else ([], [])
         if not names and hook:
             return found
         if not said:
@@ -118,6 +120,7 @@ def find_safe(plan, tools, hook=None):
             only = before.restrict(found, said[0][1])
             continue
         changed = take(found, said)
+        found.inputs = tools.inputs["Inputs"](asked)
         if hook:
             changed |= hook.changed()
         # Variables that changed while the program ran, but not by an import, were set by the
@@ -132,7 +135,7 @@ def find_safe(plan, tools, hook=None):
             found.left_out.append((packages[0] + " and other packages", reason))
             found.is_restricted = True
             continue
-        late = before.late(names, found) if only is None else None
+        late = before.late(names, found) or before.written(names, found) if only is None else None
         if late:
             modules, why = late
             left_out.update(modules)
@@ -168,7 +171,8 @@ class Before:
                 said = [("import", name) for name in own.imports()]
                 said += [("sets", name) for name in own.variables()]
                 said += [("effect", "\n".join(each)) for each in own.shown_effects()]
-                for kind in {each[-1] for each in own.effects}:
+                said += [("writes", "\n".join(each)) for each in own.shown_writes()]
+                for kind in {each[-1] for each in own.effects + own.writes}:
                     late, early = own.late(kind)
                     said += [("late " + kind, name) for name in late]
                     said += [("early " + kind, name) for name in early]
@@ -186,6 +190,8 @@ class Before:
             self.sets = {name for kind, name in said if kind == "sets"}
         # Code that may influence late imports: where it is, a predicate, a package, a kind.
         self.effects = [text.split("\n") for kind, text in said if kind == "effect"]
+        # Code that may write a file: where it is, a predicate, the path if that is known.
+        self.writes = [text.split("\n") for kind, text in said if kind == "writes"]
         self.said = said
 
     def late(self, names, found):
@@ -216,6 +222,22 @@ class Before:
             if left_out:
                 return left_out, ("what is imported after " + where, what)
         return None
+
+    def written(self, names, found):
+        """Modules that have asked for something that the program's files may write before it imports
+        them, with all that depend on them, and the reason; None if there are none."""
+        early = [name for each, name in self.said if each == "early writes"]
+        early, installed = reached(early, found.requests), set(names)
+        dependents = self.tools.inputs["Dependents"](found.requests)
+        left_out, why = set(), None
+        for where, what, path in self.writes:
+            for name in sorted(found.inputs.readers(path) - early):
+                some = dependents.of(name).intersection(installed) - early
+                if some:
+                    left_out |= some
+                    reads = "%s, and %s may read it" % (what, name)
+                    why = why or ("what is imported after " + where, reads)
+        return (left_out, why) if why else None
 
     def restrict(self, found, why=None):
         """The only names that may be imported, if code before the others may influence them;
@@ -320,15 +342,16 @@ def is_within(name, packages):
 
 def ask(names, plan, tools, *how):
     """The results of a trial of these names, as pairs of a kind and a value. If the trial was
-    stopped or has exited, the module that it was importing cannot be imported."""
+    stopped or has exited, the module that it was importing cannot be imported. Also what its
+    imports have asked for (inputs.py)."""
     clear_output()  # The output of an earlier trial.
     said = elsewhere(lambda say: run_trial(names, plan, tools, *how, say), tools.tracer)
-    why = tools.tracer.verdict()
+    why, asked = tools.tracer.verdict(), tools.tracer.asked()
     importing = [name for kind, name in said if kind == "importing"]
     rest = [each for each in said if each[0] != "importing"]
     if rest or not importing:
-        return rest
-    return [("offender", importing[-1]), ("", why or "ends the process")]
+        return rest, asked
+    return [("offender", importing[-1]), ("", why or "ends the process")], asked
 
 
 def elsewhere(work, tracer):
@@ -366,7 +389,8 @@ def run_trial(names, plan, tools, sets, is_part, is_restricted, has_begun, say):
     asked = watch.take()
     watch.watch_code(tools.importing)
     watch.arguments.names_later = not has_begun and "main" in plan.one
-    graph = tools.graph(plan.names_of, tools.effects, tools.importing)
+    inside = lambda name: tracer.say("module", name)
+    graph = tools.graph(plan.names_of, tools.effects, tools.importing, inside)
     for name in names:
         if name in sys.modules:
             continue

@@ -17,6 +17,17 @@ class Tracer:
         self.say("verdict")
         return os.read(self.fd, 1 << 16)[1:].decode("utf-8", "replace")
 
+    def asked(self):
+        """What the imports of the last trial, or of this process since then, have asked for outside
+        the installed packages: names of modules, letters of questions, and paths."""
+        fields = []
+        while True:
+            self.say("asked")
+            some = os.read(self.fd, 1 << 16)[1:]
+            if not some:
+                return list(zip(*[iter(os.fsdecode(b"".join(fields)).split("\0"))] * 3))
+            fields.append(some)
+
     def ledger(self, fd, searched):
         """Ends the tracing, and returns the ledger as records. `searched` are the directories
         in which imports search for modules."""

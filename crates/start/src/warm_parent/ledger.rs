@@ -68,6 +68,11 @@ impl Question {
         known.map_or('?', |(_, letter)| *letter)
     }
 
+    /// The letter as text.
+    pub(crate) fn word(self) -> [u8; 1] {
+        [self.letter() as u8]
+    }
+
     fn of(letter: char) -> Option<Question> {
         let known = Question::ALL.iter().find(|(_, known)| *known == letter);
         known.map(|(question, _)| *question)

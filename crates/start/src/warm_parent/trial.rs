@@ -13,11 +13,12 @@ mod breakpoints;
 mod calls;
 mod rules;
 
-use std::collections::{HashMap, HashSet};
+use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 use std::fs::{self, File};
 use std::io::{self, Write};
 use std::mem::MaybeUninit;
 use std::os::fd::{AsRawFd, OwnedFd};
+use std::os::unix::ffi::OsStrExt;
 use std::path::{Component, Path, PathBuf};
 
 use libc::{c_int, pid_t};
@@ -30,6 +31,9 @@ pub(crate) use rules::Rules;
 
 /// The longest message.
 const MAX_MESSAGE_BYTES: usize = 1 << 16;
+
+/// The length after which an answer ends. The longest path still fits into a message.
+const MAX_ANSWER_BYTES: usize = 1 << 15;
 
 /// The outcome of tracing a parent.
 #[derive(Debug, PartialEq, Eq)]
@@ -53,6 +57,9 @@ pub(crate) struct Tracer<'a> {
     ledger: Ledger,
     /// Directories outside the installed packages that were listed, but not by an import.
     listed_by_code: HashSet<PathBuf>,
+    /// What modules have asked for outside the installed packages, by their names: those of the
+    /// latest trial, and then of the parent.
+    asked_by: BTreeMap<Vec<u8>, BTreeSet<(PathBuf, Question)>>,
     /// The names of all temporary files and directories.
     temporary_paths: HashSet<PathBuf>,
     /// The reason why the last trial was stopped.
@@ -73,6 +80,8 @@ struct Process {
     is_prefix: bool,
     /// The program's code runs, rather than an import of an installed module.
     is_program: bool,
+    /// The module that is being imported.
+    module: Vec<u8>,
     /// The directory that the import system will list next, to search it for modules.
     searches: Option<PathBuf>,
     /// Files and directories with random names that it has created for temporary files. An
@@ -140,6 +149,7 @@ impl<'a> Tracer<'a> {
             threads: HashMap::new(),
             ledger: Ledger::default(),
             listed_by_code: HashSet::new(),
+            asked_by: BTreeMap::new(),
             temporary_paths: HashSet::new(),
             verdict: None,
             trap: None,
@@ -396,12 +406,17 @@ impl<'a> Tracer<'a> {
     }
 
     fn note_input(&mut self, process: pid_t, is_trial: bool, path: PathBuf, question: Question) {
+        let mut is_search = false;
         if question == Question::Listing {
             let searches = self.processes.get_mut(&process);
             let searches = searches.and_then(|it| it.searches.take());
-            if is_trial && searches.as_ref() != Some(&path) && !self.rules.is_installed(&path) {
+            is_search = searches.as_ref() == Some(&path);
+            if is_trial && !is_search && !self.rules.is_installed(&path) {
                 self.listed_by_code.insert(path.clone());
             }
+        }
+        if !is_search && self.rules.may_change(&path) {
+            self.note_module(process, &path, question);
         }
         if is_trial || self.rules.is_own(&path) {
             return;
@@ -412,6 +427,48 @@ impl<'a> Tracer<'a> {
         {
             self.ledger.record(path, question);
         }
+    }
+
+    /// Notes that the module that is being imported has asked for a path.
+    fn note_module(&mut self, process: pid_t, path: &Path, question: Question) {
+        // Temporary files are gone when the module is shown.
+        if path
+            .ancestors()
+            .any(|above| self.temporary_paths.contains(above))
+        {
+            return;
+        }
+        let known = self.processes.get(&process);
+        if let Some(known) = known.filter(|it| !it.module.is_empty()) {
+            let asked = self.asked_by.entry(known.module.clone()).or_default();
+            asked.insert((path.to_owned(), question));
+        }
+    }
+
+    /// Removes and returns what modules have asked for, as many records as fit into a message.
+    fn take_asked(&mut self) -> Vec<u8> {
+        let mut bytes = Vec::new();
+        while let Some((module, asked)) = self.asked_by.pop_first() {
+            let mut left = asked.into_iter();
+            for (path, question) in left.by_ref() {
+                let path = path.as_os_str().as_bytes();
+                for field in [&module, &question.word()[..], path] {
+                    bytes.extend_from_slice(field);
+                    bytes.push(0);
+                }
+                if bytes.len() > MAX_ANSWER_BYTES {
+                    break;
+                }
+            }
+            let left: BTreeSet<_> = left.collect();
+            if !left.is_empty() {
+                self.asked_by.insert(module, left);
+            }
+            if bytes.len() > MAX_ANSWER_BYTES {
+                break;
+            }
+        }
+        bytes
     }
 
     /// Handles a message from the parent or a trial; returns true after `done`.
@@ -448,7 +505,17 @@ impl<'a> Tracer<'a> {
                 }
             }
             b"theirs" | b"library" => (known.is_ours, known.is_program) = (false, false),
-            b"trial" => (known.is_trial, known.is_prefix) = (true, false),
+            b"trial" => {
+                (known.is_trial, known.is_prefix) = (true, false);
+                known.module.clear();
+                self.asked_by.clear();
+            }
+            b"module" => known.module = fields.next().unwrap_or_default().to_vec(),
+            b"asked" => {
+                let answer = [b"=", &self.take_asked()[..]].concat();
+                // SAFETY: send reads exactly the length of the buffer, and does not block.
+                unsafe { libc::send(fd, answer.as_ptr().cast(), answer.len(), libc::MSG_DONTWAIT) };
+            }
             b"prefix" => {
                 known.is_prefix = true;
                 self.runs_prefix |= process == self.parent;

@@ -100,6 +100,38 @@ impl Rules<'_> {
         self.roots.iter().any(|root| path.starts_with(root))
     }
 
+    /// Returns true for paths that a program may change before it imports a module. Packages and
+    /// what belongs to the system are installed, not written by programs.
+    pub(super) fn may_change(&self, path: &Path) -> bool {
+        const SYSTEM: [&str; 22] = [
+            "/proc",
+            "/sys",
+            "/dev",
+            "/usr",
+            "/lib",
+            "/lib64",
+            "/bin",
+            "/sbin",
+            "/etc/alternatives",
+            "/etc/crypto-policies",
+            "/etc/gai.conf",
+            "/etc/group",
+            "/etc/host.conf",
+            "/etc/hosts",
+            "/etc/ld.so.cache",
+            "/etc/ld.so.preload",
+            "/etc/localtime",
+            "/etc/nsswitch.conf",
+            "/etc/passwd",
+            "/etc/pki",
+            "/etc/resolv.conf",
+            "/etc/ssl",
+        ];
+        !self.is_installed(path)
+            && !self.is_own(path)
+            && !SYSTEM.iter().any(|above| path.starts_with(above))
+    }
+
     /// Returns true for paths of preheat, which are not inputs of the imports.
     pub(super) fn is_own(&self, path: &Path) -> bool {
         self.own.iter().any(|own| path.starts_with(own))

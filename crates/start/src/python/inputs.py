@@ -1,0 +1,74 @@
+"""The files and directories outside the installed packages that imports made ahead have asked for.
+The program may change them before it imports these modules, which are left out then.
+"""
+
+import os
+import sys
+
+# The question for the names in a directory.
+LISTING = "d"
+
+# Ends of paths that a program writes only on purpose: libraries in the directory of the script,
+# lines of code for a message, the socket of the name service.
+UNLIKELY = ("/lib", ".py", "/socket")
+
+
+class Inputs:
+    """What each module has asked for: pairs of a question and a path."""
+
+    def __init__(self, asked):
+        prefixes = {sys.prefix, sys.base_prefix, sys.exec_prefix, sys.base_exec_prefix}
+        parts = [os.path.join(each, name, "") for each in prefixes for name in ("lib", "lib64", "bin")]
+        self.libraries, self.asked = tuple(parts), {}
+        for module, question, path in asked:
+            if self.may_matter(question, path):
+                self.asked.setdefault(module, set()).add((question, path))
+
+    def may_matter(self, question, path):
+        """Returns False for shared libraries, and for a directory of which only the existence
+        matters: programs do not remove it."""
+        if path.startswith(self.libraries) or ".so" in os.path.basename(path):
+            return False
+        return question == LISTING or not os.path.isdir(path)
+
+    def readers(self, changed):
+        """The modules that have asked for something that a change of this path may change; all that
+        have asked for anything if the path is unknown."""
+        changed = changed and os.path.realpath(changed)
+        return {
+            module
+            for module, asked in self.asked.items()
+            if any(is_affected(*each, changed) for each in asked)
+        }
+
+
+def is_affected(question, path, changed):
+    if not changed:
+        return not path.endswith(UNLIKELY)
+    path = os.path.realpath(path)
+    if (path + os.sep).startswith(os.path.join(changed, "")):
+        return True
+    # What is created in a directory changes the names there, or creates that too.
+    is_inside = changed.startswith(os.path.join(path, ""))
+    return is_inside and (question == LISTING or not os.path.exists(path))
+
+
+class Dependents:
+    """The modules that import each one, or are part of it."""
+
+    def __init__(self, requests):
+        self.importers = {}
+        for name, wanted in requests.items():
+            for each in wanted:
+                self.importers.setdefault(each, []).append(name)
+            self.importers.setdefault(name.rpartition(".")[0], []).append(name)
+
+    def of(self, name):
+        """A module with all that would have to be imported again with it."""
+        found, left = set(), [name]
+        while left:
+            name = left.pop()
+            if name and name not in found:
+                found.add(name)
+                left += self.importers.get(name, ())
+        return found
