@@ -374,10 +374,6 @@ fn acts_end_the_first_lines() {
         ("mask = os.umask(18)", "changes the file mode mask"),
         ("many = len(sys.argv)", "reads the arguments"),
         (
-            "command = [sys.executable] + sys.argv",
-            "reads the arguments",
-        ),
-        (
             "sys.stdout.reconfigure(errors='replace')",
             "inspects a standard stream",
         ),

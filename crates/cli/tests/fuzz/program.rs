@@ -241,7 +241,7 @@ pub const STATEMENTS: &[Statement] = &[
     installed(
         "m_moved",
         "import os\nVALUE = sorted(os.listdir('plugins'))",
-        "import shutil; os.makedirs('plugins', exist_ok=True); shutil.copy(__file__, 'plugins/%d.txt' % len(sys.argv)); import {p}_m_moved as m; print(m.VALUE)",
+        "import shutil; os.makedirs('plugins', exist_ok=True); shutil.copy(os.devnull, 'plugins/%d.txt' % len(sys.argv)); import {p}_m_moved as m; print(m.VALUE)",
     ),
     installed(
         "m_probe",
@@ -294,13 +294,8 @@ pub const STATEMENTS: &[Statement] = &[
         "import {p}_m_subclass as m; print('RANDOM:%r' % m.G.random())",
     ),
     installed(
-        "m_instance",
-        "import random\nVALUE = random.Random().getrandbits(64)",
-        "import {p}_m_instance as m; print('RANDOM:%r' % m.VALUE)",
-    ),
-    installed(
         "m_device",
-        "VALUE = open('/dev/urandom', 'rb').read(8)",
+        "VALUE = open('/dev/urandom', 'rb').read(8).hex()",
         "import {p}_m_device as m; print('RANDOM:%r' % m.VALUE)",
     ),
     installed(
