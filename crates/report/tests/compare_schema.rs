@@ -58,7 +58,7 @@ fn the_schema_rejects_other_documents() {
     let documents = [
         unknown,
         without,
-        with("/schema", "preheat.compare/2".into()),
+        with("/schema", "preheat.compare/3".into()),
         with("/kind", "programs".into()),
         with("/verdict", "worse".into()),
         with("/max_regression", "5%".into()),

@@ -95,7 +95,7 @@ fn the_schema_rejects_other_documents() {
     unknown["surprise"] = 1.into();
     let documents = [
         unknown,
-        with("/schema", "preheat.start/2".into()),
+        with("/schema", "preheat.start/3".into()),
         with("/variants/0/against", "luke-warm".into()),
         with("/variants/1/saved/estimate", Value::Null),
         with("/remedies/0/kept", "yes".into()),

@@ -309,7 +309,7 @@ mod tests {
         );
         assert_eq!(
             listed(Clock::ALL, |clock| clock as i64),
-            "1=Time 2=PerfCounter 3=Monotonic 4=ProcessTime 5=ThreadTime 6=CudaEvent 7=ChronoSystem 8=ChronoSteady 9=ClockGettime 10=ClockGettimeCpu 11=GetTimeOfDay"
+            "1=Time 2=PerfCounter 3=Monotonic 4=ProcessTime 5=ThreadTime 6=CudaEvent 7=ChronoSystem 8=ChronoSteady 9=ClockGettime 10=ClockGettimeCpu 11=GetTimeOfDay 12=CClock"
         );
         assert_eq!(
             listed(Event::ALL, |event| event as i64),
