@@ -122,7 +122,7 @@ pub(crate) fn stamp(path: &Path) -> String {
 
 /// A stamp for what is kept: the number of a device may be another after a restart, or in
 /// another container with the same files.
-fn lasting_stamp(path: &Path) -> String {
+pub(crate) fn lasting_stamp(path: &Path) -> String {
     fs::metadata(path).map_or_else(
         |_| String::new(),
         |is| {

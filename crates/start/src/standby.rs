@@ -12,7 +12,7 @@ use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 
 use crate::directories::Directories;
-use crate::identity::{self, Identity, stamp};
+use crate::identity::{self, Identity, lasting_stamp, stamp};
 use crate::invocation::{Invocation, Main};
 use crate::reason::Reason;
 use crate::warm_parent::{Ahead, Environment, Learned};
@@ -120,7 +120,7 @@ impl Standbys {
     ) -> Standbys {
         let name = identity::name(&identity.program);
         let program = match &invocation.main {
-            Main::Script(path) => stamp(path),
+            Main::Script(path) => lasting_stamp(path),
             Main::Module(_) | Main::Code(_) | Main::Input(_) => String::new(),
         };
         let learned = directories.kept.join(format!("{name}.standby"));
@@ -136,7 +136,7 @@ impl Standbys {
         }
     }
 
-    /// Names the state of the card that a standby must have been prepared for.
+    /// Names the state of the GPU that a standby must have been prepared for.
     pub(crate) fn key(&self) -> String {
         // The driver is known only when the learning start has ended.
         let driver = read(&self.learned).map(|it| it.driver).unwrap_or_default();
@@ -219,7 +219,7 @@ fn has_prefix(name: &[u8], prefixes: &[&str]) -> bool {
         .any(|known| name.starts_with(known.as_bytes()))
 }
 
-/// Equal for starts that find the card in the same state.
+/// Equal for starts that find the GPU in the same state.
 fn key(form: Form, environment: &Environment, arguments: &[OsString], driver: &Path) -> String {
     let mut text = Vec::new();
     let mut put = |field: &[u8]| {
@@ -294,7 +294,7 @@ mod tests {
     }
 
     #[test]
-    fn the_key_depends_on_the_card_and_not_on_the_rest() {
+    fn the_key_depends_on_the_gpu_and_not_on_the_rest() {
         let of = |form, pairs: &[(&str, &str)]| key(form, &environment(pairs), &[], Path::new(""));
         let plain = of(Form::Hot, &[]);
         assert_eq!(plain, of(Form::Hot, &[("TERM", "a"), ("HOME", "/")]));

@@ -337,11 +337,13 @@ def effects(node, libraries, harmless):
 # `open` depends on its mode.
 BY_FIRST = {"makedirs", "mkdir", "remove", "unlink", "rmdir", "rmtree", "truncate", "chmod", "utime"}
 BY_FIRST |= {"save", "savez", "savez_compressed", "savetxt", "to_csv", "to_json", "to_pickle"}
-BY_FIRST |= {"FileHandler", "RotatingFileHandler", "TimedRotatingFileHandler", "set_key", "mkfifo"}
+BY_FIRST |= {"FileHandler", "RotatingFileHandler", "TimedRotatingFileHandler", "mkfifo", "tofile"}
 BY_SECOND = {"dump", "urlretrieve", "symlink", "link"}
 BY_BOTH = {"copy", "copy2", "copyfile", "copytree", "move", "rename", "renames", "replace"}
 BY_RECEIVER = {"write_text", "write_bytes", "touch", "mkdir", "unlink", "rmdir", "symlink_to"}
 BY_RECEIVER |= {"hardlink_to", "rename", "replace", "chmod"}
+# Methods that only paths have.
+OF_PATHS = {"write_text", "write_bytes", "touch", "symlink_to", "hardlink_to"}
 UNKNOWN = {"extractall", "unpack_archive", "save_pretrained", "set_key", "unset_key"}
 WRITES = BY_FIRST | BY_SECOND | BY_BOTH | BY_RECEIVER | UNKNOWN
 
@@ -353,6 +355,10 @@ RUNS = {"system", "popen", "getoutput", "getstatusoutput", "Popen", "check_call"
 RUNS |= {"posix_spawn", "posix_spawnp", "spawnv", "spawnl", "spawnvp", "spawnlp", "fork"}
 RUNS |= {"create_subprocess_exec", "create_subprocess_shell"}
 OF_SUBPROCESS = {"run", "call"}
+# Where these functions are; `platform.system` runs nothing.
+RUNNERS = {None, "asyncio", "os", "posix", "pty", "subprocess"}
+# Modules that write more files than the one that they open.
+DATABASES = {"dbm", "shelve"}
 
 
 def writes(node, libraries, constants):
@@ -361,9 +367,13 @@ def writes(node, libraries, constants):
     if not isinstance(node, ast.Call):
         return
     name, package = used_by(node), libraries.get(root(node.func))
-    is_method = isinstance(node.func, ast.Attribute) and package in (None, "pathlib")
-    if name in RUNS or name in OF_SUBPROCESS and package == "subprocess":
+    receiver = getattr(node.func, "value", None)
+    is_method = receiver and (package in (None, "pathlib") or isinstance(receiver, ast.Call))
+    is_method = is_method or name in OF_PATHS
+    if name in RUNS and package in RUNNERS or name in OF_SUBPROCESS and package == "subprocess":
         yield "runs another program", ""
+    elif name == "open" and package in DATABASES:
+        yield "writes a database", ""
     elif name == "open":
         if may_write(node, is_method):
             path = node.func.value if is_method else (node.args or [None])[0]
@@ -420,7 +430,8 @@ def constants_of(tree):
 def constant(node, constants):
     """The path that an expression names, if it is constant."""
     if isinstance(node, ast.Constant):
-        return node.value if isinstance(node.value, str) else None
+        is_path = isinstance(node.value, str) and node.value.isprintable()
+        return node.value if is_path else None
     if isinstance(node, ast.Name):
         return constants.get(node.id)
     parts = []
@@ -674,12 +685,15 @@ class Early(Order):
             self.plain(node.decorator_list + node.bases)
             self.statements(node.body)
         else:
-            for field in ("test", "iter", "value", "items"):
+            for field in ("test", "iter", "value", "items", "subject"):
                 value = getattr(node, field, None)
                 self.plain(value if isinstance(value, list) else [value] if value else [])
-            for field in ("body", "handlers", "orelse", "finalbody"):
+            for field in ("body", "handlers", "orelse", "finalbody", "cases"):
                 for each in getattr(node, field, ()):
                     if isinstance(each, ast.ExceptHandler):
+                        self.statements(each.body)
+                    elif field == "cases":
+                        self.plain([each.guard] if each.guard else [])
                         self.statements(each.body)
                     else:
                         self.statement(each)

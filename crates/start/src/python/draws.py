@@ -123,7 +123,7 @@ class Draws:
             self.why = self.why or "sets the size of the stacks of threads"
 
     def forks(self, frame, **_):
-        """Each start forks twice, so such a function would run where no program has forked."""
+        """Each start forks twice, so such a function would run although the program has not forked."""
         package = module_of(frame).partition(".")[0]
         if is_package(frame.f_code.co_filename) and package not in HARMLESS_AT_FORKS:
             self.why = self.why or "registers a function for forks when it is imported"

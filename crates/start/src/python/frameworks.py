@@ -14,7 +14,7 @@ OF_BACKENDS = ("platform", "device", "client", "backend", "collective", "memory"
 CUDA = "cuda"
 # The most executables that are read ahead.
 MAX_EXECUTABLES = 512
-# JAX reserves most of the card when its backend comes up, unless one of these is set.
+# JAX reserves most of the GPU memory when its backend comes up, unless one of these is set.
 PREALLOCATES = "XLA_PYTHON_CLIENT_PREALLOCATE"
 ALLOCATOR = "XLA_PYTHON_CLIENT_ALLOCATOR"
 HANDLES = ("cublas", "cusolver", "cusparse")

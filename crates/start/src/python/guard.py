@@ -3,8 +3,8 @@ do what it could do itself, and no more.
 
 The client makes the same checks (`warm_parent/sandbox.rs`), but a client in a sandbox may be
 another program that makes none. Each connection has a random word, in a pipe of this process:
-the kernel lets only a client that may inspect this process read it, so one that is in another
-Landlock domain cannot send it back. The kernel names the process that sends a request, and the
+the kernel lets only a client that may inspect this process read it, so one that is in a
+Landlock domain of its own cannot send it back. The kernel names the process that sends a request, and the
 directory of that process in /proc was opened before the word was written, so another process
 that has the same number later is not mistaken for it.
 """
@@ -17,6 +17,8 @@ FILES = "mountinfo", "attr/current", "limits"
 # Bytes of the word, of the credentials of a sender (a process, a user and a group), and of one
 # read.
 WORD, CREDENTIALS, AT_ONCE = 16, 12, 65536
+# The owner of files whose owner does not exist in this user namespace.
+OVERFLOW = 65534
 
 
 class Guard:
@@ -113,8 +115,9 @@ def sender_of(value):
 
 
 def is_driver(path):
-    """Returns True for a driver library that no other user can write."""
+    """Returns True for a driver library that only its owner can write: root, which has another
+    number within a user namespace, or the user."""
     if not os.path.basename(path).startswith("libcuda.so"):
         return False
     found = os.stat(path)
-    return found.st_uid in (0, os.geteuid()) and not found.st_mode & 0o002
+    return found.st_uid in (0, OVERFLOW, os.geteuid()) and not found.st_mode & 0o022

@@ -18,16 +18,18 @@ class Inputs:
 
     def __init__(self, asked):
         prefixes = {sys.prefix, sys.base_prefix, sys.exec_prefix, sys.base_exec_prefix}
-        parts = [os.path.join(each, name, "") for each in prefixes for name in ("lib", "lib64", "bin")]
-        self.libraries, self.asked = tuple(parts), {}
+        parts = ("bin", "etc", "lib", "lib64", "share", "ssl")
+        libraries = [os.path.join(each, part, "") for each in prefixes for part in parts]
+        self.libraries, self.asked = (*libraries, "/nix/store/"), {}
         for module, question, path in asked:
             if self.may_matter(question, path):
                 self.asked.setdefault(module, set()).add((question, path))
 
     def may_matter(self, question, path):
-        """Returns False for shared libraries, and for a directory of which only the existence
-        matters: programs do not remove it."""
-        if path.startswith(self.libraries) or ".so" in os.path.basename(path):
+        """Returns False for files of Python and shared libraries, and for a directory of which only
+        the existence matters: programs rarely remove one."""
+        name = os.path.basename(path)
+        if path.startswith(self.libraries) or name.endswith(".so") or ".so." in name:
             return False
         return question == LISTING or not os.path.isdir(path)
 

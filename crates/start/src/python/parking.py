@@ -1,7 +1,7 @@
 """The helper of a standby: a process that parks it and wakes it with the driver's checkpoint
 functions, and kills it if it hangs.
 
-It never initializes the driver, so it holds nothing on the card. Its parent is the
+It never initializes the driver, so it holds nothing on the GPU. Its parent is the
 supervisor, so the program does not find it among its children. Commands come from the
 standby, one line each:
 
@@ -92,7 +92,7 @@ class Helper:
         self.time, self.library, self.nvml, self.memory = time, None, None, None
         self.until = time.monotonic() + PREPARED_WITHIN
         self.error, self.runs = None, False
-        # Why the card was not restored: the standby may have stopped waiting for the answer.
+        # Why the GPU was not restored: the standby may have stopped waiting for the answer.
         self.refused = None
         # The descriptor that came with a command, and the pages shared with the standby and with
         # the supervisor.

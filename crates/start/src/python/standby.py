@@ -12,14 +12,14 @@ import sys
 
 # Descriptors below this number are left to the program: the driver's are above.
 LOWEST_DESCRIPTOR = 256
-# The interval for checking the memory of the card, and the longest wait, in milliseconds.
+# The interval for checking the memory of the GPU, and the longest wait, in milliseconds.
 CHECK_EVERY, LONGEST_WAIT = 5000, 3600 * 1000
 # How long a helper may take to answer, in seconds.
 PATIENCE = 400
 # How long the helper may take to find out how much memory is free, in seconds.
 CHECKED_WITHIN = 5
 COMPUTE_MODE = 20
-# The page that the shim reads: its size, and the state while the card is being restored.
+# The page that the shim reads: its size, and the state while the GPU is being restored.
 PAGE_BYTES, RESTORING = 4096, 1
 
 
@@ -40,7 +40,7 @@ class Wanted:
 
 
 class Standby:
-    """The part of a child that belongs to the card."""
+    """The part of a child that belongs to the GPU."""
 
     def __init__(self, child, wanted, load):
         self.child, self.wanted, self.load = child, wanted, load
@@ -52,8 +52,15 @@ class Standby:
         self.until = 0.0
         # Answers of the helper that were received, and not read yet.
         self.answers = b""
-        # The shared page that shows whether the card is being restored.
+        # The shared page that shows whether the GPU is being restored.
         self.page = None
+
+    def recorder(self):
+        """The path of the recorder's library, which the parent was created with."""
+        path = self.plan.one.get("recorder")
+        if path is None:
+            raise ValueError("the library that waits for the GPU is not installed")
+        return path
 
     def prepare(self):
         """Until it can serve a start."""
@@ -99,7 +106,7 @@ class Standby:
         socket, posix = self.tools.socket, sys.modules["posix"]
         self.page = os.memfd_create("preheat")
         os.ftruncate(self.page, PAGE_BYTES)
-        recorder = self.load("child.py")["load"](self.plan.one["recorder"])
+        recorder = self.load("child.py")["load"](self.recorder())
         recorder.watch_restore(self.page, posix.execv, posix.execve)
         fd = self.page.to_bytes(4, sys.byteorder)
         self.helper.sendmsg([b"page\n"], [(socket.SOL_SOCKET, socket.SCM_RIGHTS, fd)])
@@ -253,7 +260,7 @@ class Standby:
 
     def stay(self):
         """Leaves if no start has come within the idle limit of its parent, which other starts
-        prolong, or if less than a twentieth of the card is free while this standby holds some. Returns
+        prolong, or if less than a twentieth of the GPU memory is free while this standby holds some. Returns
         the time until the next check, in milliseconds."""
         left = self.until - self.tools.time.monotonic()
         if left <= 0:
@@ -305,7 +312,7 @@ class Standby:
             pass  # Standard error may be closed.
         self.helper.close()
         if self.page is not None and "PREHEAT_DIRECTORY" not in os.environ:
-            self.child.parent.end.has_restore(self.plan.one["recorder"])
+            self.child.parent.end.has_restore(self.recorder())
 
 
 class Driver:

@@ -307,7 +307,9 @@ def reading_all(watch, kind, method):
     original = getattr(kind, method)
 
     def read(self, *values):
-        watch.asked.everything = True
+        # `list` and `bool` ask for the length too, which does not show a variable.
+        if method != "__len__" or "len" in sys._getframe(1).f_code.co_names:
+            watch.asked.everything = True
         return original(self, *values)
 
     return read

@@ -350,7 +350,7 @@ impl ParentRequest<'_> {
                 .env_remove(preheat_wire::variables::AHEAD);
             Ok(command)
         };
-        // Just before, so that nobody has time to replace it.
+        // Just before, so that there is little time to replace it.
         match prepared().and_then(|command| self.directories.check_code().map(|()| command)) {
             Ok(mut command) => command.exec(),
             Err(why) => why,

@@ -33,8 +33,8 @@ impl ParentRequest<'_> {
             } else if !is_alive(&parent) {
                 forget(&parent);
             } else if !self.has_keyring_of(&parent) {
-                // Each login and each job may have one of its own.
-                return Ok(None);
+                // Each login and each job may have its own; parents of ended ones leave.
+                others.push((parent, Reason::OtherKeyring));
             } else if let Err(why) = suits.and_then(|()| is_shared_with(parent.process)) {
                 others.push((parent, why));
             } else if parent.is_right_for(self.invocation).is_err() {
