@@ -1,12 +1,12 @@
 #!/usr/bin/env python3
-"""Lets PyPI's PyTorch be imported without 3 GB of CUDA libraries, for tests without a GPU.
+"""Lets tests without a GPU import PyTorch from PyPI without 3 GB of CUDA libraries.
 
     cuda_stubs.py SITE-PACKAGES
 
-PyTorch's libraries are linked with cuBLAS, cuDNN, NCCL and others, which the loader wants to find
-even where no GPU is used. For every such library that is not installed, this writes a library of
-that name beside PyTorch's, with the symbols and versions that PyTorch refers to. They end the
-process if they are called. The CUDA runtime has to be the real one: PyTorch asks it for devices.
+The PyTorch libraries are linked with cuBLAS, cuDNN, NCCL and others, which the loader needs even if
+no GPU is used. For every such library that is not installed, this script writes a library of that
+name beside those of PyTorch, with the symbols and versions that PyTorch refers to. They end the
+process if they are called. The CUDA runtime must be the real one: PyTorch asks it for devices.
 """
 
 import collections

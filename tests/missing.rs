@@ -1,13 +1,13 @@
-//! What the tests of every crate do about a component that this machine lacks.
-//! Included by path, so that it is one idea in one place and no crate of its own.
+//! Skips tests whose component is missing on this machine. Tests of several crates include this file
+//! by its path.
 
 use std::fs::OpenOptions;
 use std::io::Write;
 
-/// Says that a test was skipped because `component` is missing; fails instead where
-/// PREHEAT_TEST_REQUIRE names it, so that a machine that is to have it skips nothing
-/// unseen. Cargo hides what a passing test prints, so the line also goes to the file
-/// that PREHEAT_TEST_SKIPPED names, which ./test shows in the end.
+/// Reports that a test was skipped because `component` is missing; fails instead if
+/// PREHEAT_TEST_REQUIRE names the component, so that a machine that should have it never skips its
+/// tests unnoticed. Cargo hides the output of passing tests, so the line also goes to the file
+/// PREHEAT_TEST_SKIPPED, which ./test prints at the end.
 pub fn missing(component: &str, why: &str) {
     let required = std::env::var("PREHEAT_TEST_REQUIRE").unwrap_or_default();
     assert!(
