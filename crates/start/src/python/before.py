@@ -355,7 +355,7 @@ RUNS = {"system", "popen", "getoutput", "getstatusoutput", "Popen", "check_call"
 RUNS |= {"posix_spawn", "posix_spawnp", "spawnv", "spawnl", "spawnvp", "spawnlp", "fork"}
 RUNS |= {"create_subprocess_exec", "create_subprocess_shell"}
 OF_SUBPROCESS = {"run", "call"}
-# Where these functions are; `platform.system` runs nothing.
+# The modules that have these functions; `platform.system` runs nothing.
 RUNNERS = {None, "asyncio", "os", "posix", "pty", "subprocess"}
 # Modules that write more files than the one that they open.
 DATABASES = {"dbm", "shelve"}

@@ -24,7 +24,7 @@ class Learning:
         self.recorder, self.jax = None, None
 
     def see_imports(self):
-        """Called after imports: records from when PyTorch or JAX is there."""
+        """Called after imports: starts to record when PyTorch or JAX is loaded."""
         try:
             if "jax" in sys.modules:
                 if self.jax is None:

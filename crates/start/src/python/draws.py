@@ -111,7 +111,7 @@ class Draws:
             self.why = self.why or "inspects a standard stream when it is imported"
 
     def signals(self, frame, *_):
-        """Which signals are ignored or blocked may be another in each start."""
+        """Each start may ignore or block other signals."""
         while frame and module_of(frame) == "signal":
             frame = frame.f_back
         if frame and is_package(frame.f_code.co_filename):

@@ -12,7 +12,7 @@ The same holds for the finalizers of objects that a module has made when it was 
 import os
 import sys
 
-# Where the standard library is.
+# The directory of the standard library.
 LIBRARY = os.path.dirname(os.__file__) + os.sep
 
 

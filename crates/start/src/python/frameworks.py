@@ -84,7 +84,7 @@ def options():
 
 
 def why_no_jax(learned, environment):
-    """Why JAX's backend cannot be brought up ahead; None if it can."""
+    """The reason why the JAX backend cannot be brought up ahead; None if it can."""
     if learned["distributed"]:
         return "the program uses jax.distributed"
     now = options()

@@ -11,7 +11,7 @@ complete. The warm parent watches only these places, and not everything (`effect
 import builtins
 import sys
 
-# How far objects are followed from a module, and the number of items of a container that are.
+# The number of steps from a module to the objects that are compared, and of items per container.
 DEPTH, MAX_INNER = 4, 300
 
 MISSING = object()

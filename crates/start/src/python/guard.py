@@ -4,9 +4,9 @@ do what it could do itself, and no more.
 The client makes the same checks (`warm_parent/sandbox.rs`), but a client in a sandbox may be
 another program that makes none. Each connection has a random word, in a pipe of this process:
 the kernel lets only a client that may inspect this process read it, so one that is in a
-Landlock domain of its own cannot send it back. The kernel names the process that sends a request, and the
-directory of that process in /proc was opened before the word was written, so another process
-that has the same number later is not mistaken for it.
+separate Landlock domain cannot send it back. The kernel names the process that sends a request,
+and the directory of that process in /proc was opened before the word was written, so another
+process that has the same number later is not mistaken for it.
 """
 
 import os
@@ -80,7 +80,7 @@ def difference(theirs, ours, plan, starts):
 
 
 def link(fd, name):
-    """Where a link leads; None if the kernel does not have it."""
+    """Returns the target of a link; None if the kernel does not have the link."""
     try:
         return os.readlink(name, dir_fd=fd)
     except FileNotFoundError:
@@ -88,7 +88,7 @@ def link(fd, name):
 
 
 def content(fd, name):
-    """The content of a file; None for the label of a process if there are no labels."""
+    """The content of a file; None for the label of a process if the kernel has no labels."""
     try:
         file = os.open(name, os.O_RDONLY | os.O_CLOEXEC, dir_fd=fd)
         try:

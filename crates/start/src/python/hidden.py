@@ -135,7 +135,7 @@ class Hidden:
             function()
 
     def unexpected(self, name, is_changed):
-        """What the import of a module does in a program that imports in another order."""
+        """Imports a module in a program that imports in another order."""
         wanted = list(self.walk(name, self.nodes, self.modules))
         if is_changed:
             wanted = self.without_others(wanted)

@@ -14,7 +14,7 @@ UNLIKELY = ("/lib", ".py", "/socket")
 
 
 class Inputs:
-    """What each module has asked for: pairs of a question and a path."""
+    """The inputs of each module: pairs of a question and a path."""
 
     def __init__(self, asked):
         prefixes = {sys.prefix, sys.base_prefix, sys.exec_prefix, sys.base_exec_prefix}
@@ -50,7 +50,7 @@ def is_affected(question, path, changed):
     path = os.path.realpath(path)
     if (path + os.sep).startswith(os.path.join(changed, "")):
         return True
-    # What is created in a directory changes the names there, or creates that too.
+    # A new file changes the listing of its directory, and may create the directory too.
     is_inside = changed.startswith(os.path.join(path, ""))
     return is_inside and (question == LISTING or not os.path.exists(path))
 

@@ -37,7 +37,7 @@ PACKAGES = {
     "yaml",
 }
 
-# Where they are: a library of the same name elsewhere may be the program's own.
+# The directories of system libraries: one of the same name elsewhere may be the program's own.
 SYSTEM = ("/lib/", "/lib64/", "/usr/lib/", "/usr/lib64/", "/usr/local/cuda", "/usr/local/nvidia/")
 
 # Libraries of the system, by the beginning of their names up to the first period or hyphen.

@@ -23,7 +23,7 @@ SETTLED, TIMES = 1000, 4
 # The most bytes of the scratch tensors of one operation.
 MAX_BYTES = 4 << 30
 
-# PyTorch's functions between an operation and the program's own code, at most, where the mode can leave.
+# PyTorch functions between an operation and the program's own code, at most, where the mode can leave.
 # Two of them are wrappers of the mode. Then the pending calls until that code goes on: Python makes 32 of
 # them at a time.
 MAX_BETWEEN, MAX_TRIES = 7, 2048
@@ -219,8 +219,8 @@ def is_permitted(name):
 
 
 def mode(torch, recorder, os, sys, thread, ctypes):
-    """The dispatch mode that records; it is entered by whoever makes it. It leaves PyTorch's stack
-    of modes when the recording has ended, since every operation is slower while it is there."""
+    """Returns the dispatch mode that records; the caller enters it. It leaves the PyTorch stack of
+    modes when the recording has ended, since it slows down every operation."""
     from torch.utils import _python_dispatch as dispatch
 
     process, main = os.getpid(), thread.get_ident()
@@ -426,8 +426,8 @@ def length(shape, stride):
 
 
 def is_suitable(arguments, limit):
-    """Whether the tensors together are small enough. Where one of them is empty, an index
-    into it would be out of range."""
+    """Returns whether the tensors together are small enough, and no index tensor could point into
+    an empty one, which would be out of range."""
     tensors = []
 
     def visit(value):

@@ -91,7 +91,7 @@ class Loggers:
 
 
 class LoggerStates:
-    """What belongs to loggers that exist: an import may set the level of another library's."""
+    """The state of loggers that exist: an import may set the level of another library's logger."""
 
     VALUES, LISTS = ("level", "propagate", "disabled"), ("handlers", "filters")
 

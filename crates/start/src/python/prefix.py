@@ -212,7 +212,7 @@ class Trial:
         self.descriptors = probe["descriptors"]()
         self.environment = dict(os.environ._data)
         self.watch = tools.watching["Watch"](tools.tracer, False)
-        # PyTorch's generator begins with the same seed in each process.
+        # The PyTorch generator begins with the same seed in each process.
         self.draws = tools.draws["Draws"](False)
         self.asked = self.watch.take()
         self.reads_arguments = False
@@ -242,7 +242,7 @@ class Trial:
             self.say("at", place(frame))
         elif self.target.count == self.hook.count:
             if self.target.where == place(frame):
-                self.tell()
+                self.report()
             os._exit(0)
         self.tools.tracer.say("program")
 
@@ -328,9 +328,9 @@ class Trial:
                     found.add(name)
         return found
 
-    def tell(self):
+    def report(self):
         """Reports everything that the prefix depends on."""
-        for each in self.probe["told"](self.asked):
+        for each in self.probe["reports"](self.asked):
             self.say(*each)
         if self.reads_arguments:
             self.say("arguments", "")
@@ -379,7 +379,7 @@ class Streams:
             self.uses.append(sys.getrefcount(file))
 
     def change(self, then):
-        """What was done to the streams since `then`; a predicate, or None."""
+        """Returns the change of the streams since `then` as a predicate; None if there is none."""
         pairs = zip(then.objects, self.objects)
         if any(one is not two for one, two in pairs) or then.settings != self.settings:
             return "changes a standard stream"

@@ -55,7 +55,7 @@ class Found:
         self.ledger = b""
         # The names that each module imports, and the places that imports change (graph.py).
         self.requests, self.places = {}, {}
-        # What each module has asked for that the program may change before (inputs.py).
+        # The paths that each module has asked for and that the program may change first (inputs.py).
         self.inputs = None
         # Top-level names of modules that imports have looked for, and that are not loaded.
         self.sought = set()
@@ -425,7 +425,7 @@ def run_trial(names, plan, tools, sets, is_part, is_restricted, has_begun, say):
     now = os.environ._data
     both = set(environment) | set(now)
     changed = [os.fsdecode(name) for name in both if environment.get(name) != now.get(name)]
-    said = [("fine", "")] + told(asked)
+    said = [("fine", "")] + reports(asked)
     said += [("arguments", "")] * watch.reads_arguments()
     said += [("temporary", "")] * watch.temporary
     said += [("streams", "")] * watch.mentions_streams
@@ -459,12 +459,12 @@ def outermost(name, known, modules):
     would import it again, so that leaving out only this one would cost another trial."""
     parts = name.split(".")
     packages = (".".join(parts[:count]) for count in range(1, len(parts)))
-    # A package without a file has no code of its own.
+    # A package without a file has no code.
     new = (package for package in packages if package not in known and modules.get(package))
     return next(new, name)
 
 
-def told(asked):
+def reports(asked):
     """The variables that were read, as pairs of strings."""
     said = [("variable", name) for name in sorted(asked.variables)]
     said += [("beginning", name) for name in sorted(asked.beginnings)]
@@ -497,7 +497,7 @@ def asked_before(plan, tools):
                 del sys.modules[name]
         for directory, name in files:
             site.addpackage(directory, name, set())
-        return [("fine", "")] + told(watch.take())
+        return [("fine", "")] + reports(watch.take())
 
     said = elsewhere(again, tools.tracer)
     clear_output()  # It has printed the same before.

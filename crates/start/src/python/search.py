@@ -1,4 +1,4 @@
-"""Where Python searches for modules, and whether a hidden module would still be found there."""
+"""Checks whether Python would still find a hidden module where it searches for modules now."""
 
 import sys
 

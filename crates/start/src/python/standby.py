@@ -14,9 +14,9 @@ import sys
 LOWEST_DESCRIPTOR = 256
 # The interval for checking the memory of the GPU, and the longest wait, in milliseconds.
 CHECK_EVERY, LONGEST_WAIT = 5000, 3600 * 1000
-# How long a helper may take to answer, in seconds.
+# The time in which a helper must answer, in seconds.
 PATIENCE = 400
-# How long the helper may take to find out how much memory is free, in seconds.
+# The time in which the helper must report how much memory is free, in seconds.
 CHECKED_WITHIN = 5
 COMPUTE_MODE = 20
 # The page that the shim reads: its size, and the state while the GPU is being restored.
@@ -24,7 +24,7 @@ PAGE_BYTES, RESTORING = 4096, 1
 
 
 class Unsuitable(Exception):
-    """Why there is no standby; a sentence."""
+    """The reason why no standby can be prepared; a sentence."""
 
 
 class Wanted:
@@ -181,7 +181,7 @@ class Standby:
             why = frameworks["why_no_jax"](learned["jax"], os.environ)
             if why:
                 raise Unsuitable(why)
-            # A thread of its backend looks at the driver every few seconds, and crashes while the
+            # A thread of its backend calls the driver every few seconds, and crashes while the
             # GPU is parked. The context alone was no faster than a warm start.
             if self.wanted.form == "parked":
                 raise Unsuitable("JAX cannot be parked; use --standby=hot")

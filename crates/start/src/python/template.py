@@ -3,7 +3,7 @@ program.
 
 Only a child that serves a start returns from `begin`; everything else exits the process. The
 result is one of two files next to the socket: the state, by which a client decides whether
-this parent matches its start, or the reason why there is no parent.
+this parent matches its start, or the reason why the parent could not be made.
 """
 
 import os

@@ -234,7 +234,7 @@ STREAMS = {"stdin", "stdout", "stderr", "__stdin__", "__stdout__", "__stderr__"}
 # numpy has streams as default arguments of functions, which it calls to show itself.
 HARMLESS_MENTIONS = {"numpy"}
 
-# What a stream keeps since it was opened, so that no system call shows the question.
+# Properties that a stream stores when it is opened, so that reading one makes no system call.
 KEPT_BY_STREAMS = {"seekable"}
 
 # Set in the flags of the code of functions, not in that of modules and classes.
@@ -266,7 +266,7 @@ class Arguments(list):
 
     def __init__(self, then):
         list.__init__(self, then)
-        # What they were.
+        # The original arguments.
         self.then = list(then)
 
     # True for `python -m`, which sets the first one when it has found the module.
