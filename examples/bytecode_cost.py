@@ -49,10 +49,10 @@ def main():
             pairs = [(imported(module, empty, False), imported(module, kept, True))
                      for _ in range(STARTS)]
         without = statistics.median(pair[0][0] for pair in pairs)
-        said = 0.95 * statistics.median(pair[0][1] for pair in pairs)
+        expected = 0.95 * statistics.median(pair[0][1] for pair in pairs)
         saved = without - statistics.median(pair[1][0] for pair in pairs)
         print("| %s | %d | %.2f s | −%.2f s | −%.2f s | %.0f %% |"
-              % (module, pairs[0][0][2], without, said, saved, 100 * abs(said - saved) / saved),
+              % (module, pairs[0][0][2], without, expected, saved, 100 * abs(expected - saved) / saved),
               flush=True)
 
 

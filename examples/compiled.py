@@ -2,7 +2,7 @@
 
     preheat run --temperature process,caches -- python examples/compiled.py
 
-Environment: ITERATIONS (default 60), and what timing.py says.
+Environment: ITERATIONS (default 60), and those of timing.py.
 """
 
 from timing import Timers, count

@@ -3,7 +3,7 @@
     preheat run -- python examples/copies.py
     preheat compare "python examples/copies.py" "python examples/copies.py pinned"
 
-Environment: ITERATIONS (default 60), BATCH (default 64), and what timing.py says.
+Environment: ITERATIONS (default 60), BATCH (default 64), and those of timing.py.
 """
 
 import os

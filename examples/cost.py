@@ -6,18 +6,18 @@
 Prints medians over the starts and their ratios to the plain ones: the time to the end of the
 first iteration, the first iteration, and the steady one (the median, and the fastest tenth, of
 the later half), with 95 % intervals of the ratios from resampled starts. On a shared machine
-starts differ by more than recording costs, mostly because a neighbor slows some of the cores:
---cores gives each start the few that are fastest at that moment, and many starts help.
+starts differ by more than the cost of recording, mostly because other programs slow down some of the
+cores: --cores gives each start the few that are fastest at that moment, and many starts help.
 
     python examples/cost.py --within --starts 5 resnet50.py infer
 
---within compares iterations of one and the same start, so that what a neighbor does hits all alike:
-every other one is not recorded, and those between are in turn recorded without and with detail. Each
-is taken as a ratio to each of its neighbors. A steady program is recorded in detail in windows (timing.py
-says how long they are), so what it pays is the mean of both, weighted as the windows are. Medians over
-all iterations and starts, with 95 % intervals from resampled starts and iterations. That calls pass
-through the recorder at all costs some nanoseconds more for each, in all iterations alike
-(`cargo bench -p preheat-shim --bench intercept`), and so do the marks that Python sets.
+--within compares iterations of the same start, so that a busy neighbor affects all of them alike. Every
+other iteration is not recorded; those between are recorded alternately without and with detail. Each is
+divided by both of its neighbors. A steady program is recorded in detail in windows (timing.py has their
+lengths), so its overhead is the weighted mean of both. Prints medians over all iterations and starts,
+with 95 % intervals from resampled starts and iterations. In all iterations, hooked calls and the marks
+that Python sets take some nanoseconds longer; that is not included
+(`cargo bench -p preheat-shim --bench intercept` measures it).
 """
 
 import argparse

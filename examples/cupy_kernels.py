@@ -2,7 +2,7 @@
 
     preheat run -- python examples/cupy_kernels.py
 
-Environment: ITERATIONS (default 50), and what timing.py says.
+Environment: ITERATIONS (default 50), and those of timing.py.
 """
 
 from timing import Timers, count

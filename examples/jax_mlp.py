@@ -2,7 +2,7 @@
 
     preheat run -- python examples/jax_mlp.py
 
-Environment: ITERATIONS (default 100), and what timing.py says.
+Environment: ITERATIONS (default 100), and those of timing.py.
 """
 
 from timing import Timers, count

@@ -1,8 +1,8 @@
-"""Trains Linear(10, 10) with PyTorch: the smallest training loop that there is.
+"""Trains Linear(10, 10) with PyTorch: the smallest training loop.
 
     preheat run -- python examples/linear.py
 
-Environment: ITERATIONS (default 100), and what timing.py says.
+Environment: ITERATIONS (default 100), and those of timing.py.
 """
 
 from timing import Timers, count

@@ -4,20 +4,19 @@ advises, and compares what it saves with what was predicted.
     python examples/predictions.py PREHEAT PROGRAMS.json [ROUNDS] > table.md
 
 PROGRAMS.json is a list of objects: `name`, `command` (a list), `environment` (added to this
-one), `remedies` (only these ids), and `caches` (variables with the directories of filled caches, for kept-caches). Packages
-that avoidable-imports names are blocked, as if they were uninstalled. For warm-up, a program prints
-the number and the seconds of each iteration (`step 0 0.123456`), and makes as many iterations before number 0
-as WARM_UP asks for. For prefetch, each start finds a cold disk: the files that the program opens (according
-to strace) are evicted from the page cache. They are read again before it starts (`prefetch, before`), or by
-`preheat start` while it runs (`prefetch, beside`).
+one), `remedies` (only these ids), and `caches` (variables with the directories of filled caches, for
+kept-caches). Packages that avoidable-imports names are blocked, as if they were uninstalled. For
+warm-up, a program prints the number and the seconds of each iteration (`step 0 0.123456`), and runs
+WARM_UP iterations before number 0. For prefetch, each start finds a cold disk: the files that the program
+opens (according to strace) are evicted from the page cache. They are read again before it starts
+(`prefetch, before`), or by `preheat start` while it runs (`prefetch, beside`).
 
-Other programs on the machine must not decide the result. A round starts every variant
-once, and records the program once (three starts). The prediction is the median, over the rounds, of the
-predicted share of the start; for avoidable-imports it is the least CPU time that a report names.
-Remedies that save CPU work (kept-bytecode, avoidable-imports) are
-measured by user and system CPU time, the others by the wall clock; the least of all
-rounds counts. Recording is no part of these times. A program that ends with `os._exit` after its
-first result leaves out its end, which no prediction covers.
+The method keeps other programs on the machine from deciding the result. A round starts every variant
+once, and records the program once (three starts). The prediction is the median, over the rounds, of
+the predicted share of the start; for avoidable-imports it is the least CPU time that a report names.
+Remedies that save CPU work (kept-bytecode, avoidable-imports) are measured by user and system CPU time,
+the others by the wall clock; the minimum of all rounds counts. These times do not include recording. A
+program that ends with `os._exit` after its first result leaves out its end, which no prediction covers.
 """
 
 import json
@@ -134,21 +133,21 @@ def first_iteration(command, environment):
 
 
 def later(program, rounds, environment, found, again):
-    """What a warm-up takes off the first iteration: medians of interleaved starts."""
+    """The saving of a warm-up in the first iteration: medians of interleaved starts."""
     warm = dict(environment, WARM_UP=str(found[1]))
     both = [], []
-    said = [found[0]]
+    expected = [found[0]]
     for number in range(rounds + 1):
         for times, its in zip(both, (environment, warm)):
             times.append(first_iteration(program["command"], its))
         if number > 1:
-            said.append(again()["warm-up"][0])
+            expected.append(again()["warm-up"][0])
     plain, warmed = (statistics.median(times[1:]) for times in both)
-    return plain, statistics.median(said), plain - warmed
+    return plain, statistics.median(expected), plain - warmed
 
 
 def cold(preheat, program, rounds, environment, found):
-    """What reading files ahead saves on a cold disk, before the start and beside it: medians of
+    """The saving of reading files ahead on a cold disk, before the start and beside it: medians of
     interleaved starts."""
     paths = opened(program["command"], environment)
     plain = program["command"]
@@ -167,7 +166,7 @@ def cold(preheat, program, rounds, environment, found):
 
 
 def commands(preheat, program, environment, remedies):
-    """How each remedy is applied: by id, a command and its environment."""
+    """The command and the environment that apply each remedy, by id."""
     plain = program["command"]
     start = lambda only: [preheat, "start", "--only", only, "--strictly", "--patience", "5", "--"]  # noqa: E731
     found = {"plain": (plain, environment)}
@@ -202,11 +201,11 @@ def measure(preheat, program, rounds):
             remedies = {way: value for way, value in remedies.items() if way in only}
         again = lambda: predicted(preheat, program, environment, directory)  # noqa: E731
         if "warm-up" in remedies and only:
-            plain, said, saved = later(program, rounds, environment, remedies["warm-up"], again)
-            yield program["name"], "warm-up", plain, said, saved, abs(said - saved) / abs(saved)
+            plain, expected, saved = later(program, rounds, environment, remedies["warm-up"], again)
+            yield program["name"], "warm-up", plain, expected, saved, abs(expected - saved) / abs(saved)
         if "prefetch" in remedies and only:
-            for way, plain, said, saved in cold(preheat, program, rounds, environment, remedies["prefetch"]):
-                yield program["name"], "prefetch, " + way, plain, said, saved, abs(said - saved) / abs(saved)
+            for way, plain, expected, saved in cold(preheat, program, rounds, environment, remedies["prefetch"]):
+                yield program["name"], "prefetch, " + way, plain, expected, saved, abs(expected - saved) / abs(saved)
         remedies = {way: value for way, value in remedies.items() if way not in ("warm-up", "prefetch")}
         if not remedies:
             return
@@ -228,9 +227,9 @@ def measure(preheat, program, rounds):
         least = lambda way: min(found[clock] for found in taken[way])  # noqa: E731
         plain = least(UNBLOCKED if way == "avoidable-imports" else "plain")
         saved = plain - least(way)
-        said = min(values) if way == "avoidable-imports" else statistics.median(values) * plain
+        expected = min(values) if way == "avoidable-imports" else statistics.median(values) * plain
         what = way if way != "avoidable-imports" else "%s: %s" % (way, ", ".join(sorted(remedies[way][1])))
-        yield program["name"], what, plain, said, saved, abs(said - saved) / abs(saved)
+        yield program["name"], what, plain, expected, saved, abs(expected - saved) / abs(saved)
 
 
 def main():
@@ -241,10 +240,10 @@ def main():
     print("| program | remedy | plain | predicted | measured | error |\n|---|---|---|---|---|---|")
     errors = []
     for program in programs:
-        for name, what, plain, said, saved, error in measure(preheat, program, rounds):
+        for name, what, plain, expected, saved, error in measure(preheat, program, rounds):
             errors.append(error)
             unit, scale, digits = ("s", 1, 2) if plain >= 0.1 else ("ms", 1e3, 2)
-            numbers = ["%.*f %s" % (digits, number * scale, unit) for number in (plain, -said, -saved)]
+            numbers = ["%.*f %s" % (digits, number * scale, unit) for number in (plain, -expected, -saved)]
             print("| %s | %s | %s | %.0f %% |" % (name, what, " | ".join(numbers).replace("-", "−"), 100 * error), flush=True)
     if errors:
         print("\nMedian error: %.0f %%." % (100 * statistics.median(errors)))

@@ -4,7 +4,7 @@
     preheat run -- python examples/resnet50.py infer
 
 Environment: ITERATIONS (default 60), BATCH (default 8), PINNED=1 (copy the images from
-page-locked memory), and what timing.py says.
+page-locked memory), and those of timing.py.
 """
 
 import os

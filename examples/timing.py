@@ -1,10 +1,10 @@
-"""What an example measures of itself, so that a report can be compared with it.
+"""Timers for the examples, so that a report can be compared with the program's own times.
 
-TIMERS names a file for the result, in seconds; %p in it is the process. BEGAN is `time.monotonic()` of whoever
-started the example, just before; with it the time to the end of the first iteration is
-known too. PROFILER=1 runs the iterations under torch.profiler, to compare what that costs.
-ALTERNATE=1, under `preheat run`, alternates after a lead-in: every other iteration is not recorded,
-and those between are in turn recorded without and with detail.
+TIMERS names a file for the result, in seconds; %p in it is the process. BEGAN is `time.monotonic()` just before
+the example was started; with it, the time to the end of the first iteration is measured too.
+PROFILER=1 runs the iterations under torch.profiler, to measure its overhead. ALTERNATE=1, under
+`preheat run`, switches recording after a lead-in: every other iteration is not recorded; those
+between are recorded alternately without and with detail.
 """
 
 import contextlib
@@ -14,16 +14,16 @@ import os
 import time
 
 
-# How an iteration is recorded, as the recorder is told.
+# The modes of recording an iteration, as numbers for the recorder.
 RECORDED, PAUSED, DETAILED, SPARSE = 0, 1, 2, 3
-# Recording in windows repeats itself after so many iterations: so many of them in detail.
+# In windows, WINDOW of every PERIOD iterations are recorded in detail.
 PERIOD, WINDOW = 128, 8
-# Until it does so there are 64 in detail, 24 + 8 and 56 + 8.
+# Before that: 64 iterations in detail, then 24 + 8 and 56 + 8.
 LEAD_IN = 64 + 32 + 64
 
 
 def how(number):
-    """How an iteration is recorded."""
+    """Returns the mode in which an iteration is recorded."""
     if number < LEAD_IN:
         return RECORDED
     return (PAUSED, SPARSE, PAUSED, DETAILED)[number % 4]
@@ -39,14 +39,14 @@ class Timers:
 
     @contextlib.contextmanager
     def measured(self, name):
-        """Everything within, until the device is done with it."""
+        """Times the block, until the device has finished its work."""
         began = time.perf_counter()
         yield
         self.synchronize()
         self.seconds[name] = time.perf_counter() - began
 
     def loop(self, count):
-        """Iterations that are timed one by one, each until the device is done with it."""
+        """Yields iterations, and times each until the device has finished its work."""
         pause = pausing()
         with profiler():
             for number in range(count):
@@ -60,14 +60,14 @@ class Timers:
                     self.seconds["time to first"] = time.monotonic() - float(os.environ["BEGAN"])
 
     def write(self):
-        """To where TIMERS says."""
+        """Writes the times to the file TIMERS."""
         if "TIMERS" in os.environ:
             with open(os.environ["TIMERS"].replace("%p", str(os.getpid())), "w") as file:
                 json.dump({**self.seconds, "iterations": self.iterations}, file)
 
 
 def profiler():
-    """torch.profiler, if it is asked for."""
+    """Returns torch.profiler if PROFILER=1."""
     if os.environ.get("PROFILER") != "1":
         return contextlib.nullcontext()
     import torch
@@ -76,13 +76,13 @@ def profiler():
 
 
 def pausing():
-    """What tells the recorder how an iteration is recorded, if that is asked for."""
+    """Returns a function that sets the mode of the recorder if ALTERNATE=1."""
     if os.environ.get("ALTERNATE") != "1":
         return lambda number: None
-    tell = ctypes.CDLL(None).preheat_pause
-    return lambda number: tell(how(number))
+    pause = ctypes.CDLL(None).preheat_pause
+    return lambda number: pause(how(number))
 
 
 def count(default):
-    """How many iterations: ITERATIONS, or the default."""
+    """Returns the number of iterations: ITERATIONS, or the default."""
     return int(os.environ.get("ITERATIONS", default))

@@ -115,7 +115,7 @@ def audit(preheat, name):
     if command[0] == "python":
         tables = re.split(r"import time: self \[us\].*\n", errors)[2:]
         sums = [sum(map(int, re.findall(r"import time:\s+(\d+) \|", table))) for table in tables]
-        # Several processes print tables that cannot be told apart.
+        # Several processes print tables, and none names its process.
         imports = mean([total / 1e6 for total in sums]) if len(sums) == 3 else None
     found = {cause["cause"]: cause["seconds"] for cause in second["causes"]}
     return {

@@ -1,4 +1,4 @@
-"""With Debian's python3-opencv."""
+"""Needs python3-opencv from Debian."""
 import time
 import cv2
 import numpy as np
