@@ -58,7 +58,7 @@ class Runner:
         return re.sub(r"\$\{\{ *(.+?) *\}\}", lambda m: str(self.lookup(m[1])), str(template))
 
     def wanted(self, condition, failed):
-        """Whether a step runs: conditions joined with `&&`, and success unless `always()`."""
+        """Returns whether a step runs: conditions joined with `&&`, and success unless `always()`."""
         terms = [term.strip() for term in condition.split("&&") if term.strip()]
         if failed and "always()" not in terms:
             return False

@@ -113,8 +113,8 @@ def test_a_start_becomes_spans_with_causes(recording, collector):
     url, got = collector
     done = report(recording, "--otlp", url)
     assert done.returncode == 0, done.stderr
-    said = re.search(r"^sent (\d+) spans to (.*)$", done.stdout, re.MULTILINE)
-    assert said and f"http://{said[2]}" == url
+    sent = re.search(r"^sent (\d+) spans to (.*)$", done.stdout, re.MULTILINE)
+    assert sent and f"http://{sent[2]}" == url
     ((path, headers, body),) = got
     assert (path, headers["Content-Type"]) == ("/v1/traces", "application/x-protobuf")
     request = trace_service_pb2.ExportTraceServiceRequest.FromString(body)
@@ -125,7 +125,7 @@ def test_a_start_becomes_spans_with_causes(recording, collector):
     (scope,) = resource.scope_spans
     assert scope.scope.name == "preheat"
     spans = {span.span_id: span for span in scope.spans}
-    assert len(spans) == len(scope.spans) == int(said[1])
+    assert len(spans) == len(scope.spans) == int(sent[1])
     assert {span.trace_id for span in scope.spans} == {scope.spans[0].trace_id}
     (root,) = [span for span in scope.spans if not span.parent_span_id]
     about = attributes(root.attributes)

@@ -56,7 +56,7 @@ class Sources:
         self.git("commit", "-qm", "all", cwd=directory)
 
     def version(self, root, **variables):
-        """What `preheat --version` would show after its name."""
+        """Returns the version that `preheat --version` shows after its name."""
         script = root.parent / "build-script"
         package = root / "crates/cli"
         edition = ["--edition", "2024", "-C", "debuginfo=0"]

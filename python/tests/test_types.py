@@ -1,4 +1,4 @@
-"""What type checkers find in programs that use the package."""
+"""Type errors that checkers find in programs that use the package."""
 
 import ast
 import re

@@ -11,7 +11,7 @@ import numpy
 
 
 def facts():
-    """What a process has from whoever started it, and what Python makes of it."""
+    """The state that a process inherits, and the values that Python derives from it."""
     import gc
     import locale
     import resource
@@ -76,7 +76,7 @@ def facts():
 
 
 def kernel():
-    """What the kernel shows of the process."""
+    """The files in /proc that describe the process."""
     for name in ("cmdline", "environ", "comm"):
         with open("/proc/self/" + name, "rb") as file:
             print(name, file.read())

@@ -11,7 +11,7 @@ import weakref
 
 import numpy
 
-# Only this program has it, so that nothing but the garbage collector frees it in the end.
+# No other module imports it, so only the garbage collector frees it at the end.
 library = colorsys
 
 
@@ -50,7 +50,7 @@ def cycle():
 
 
 def file_in_library():
-    # What is buffered is written when the file is freed.
+    # The buffer is written when the file is freed.
     library.file = open("left.txt", "w")
     library.file.write("written at the end")
 

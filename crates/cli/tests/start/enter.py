@@ -1,5 +1,5 @@
-"""Changes what this process is or may do, as the first argument says, and becomes the
-command that follows it. Exits with 77 where the kernel has no such facility."""
+"""Changes the privileges or the state of this process, as the first argument selects, and executes
+the command that follows it. Exits with 77 where the kernel does not have the facility."""
 
 import ctypes
 import errno

@@ -22,7 +22,7 @@ def shared(path):
 for path in (
     b"/lib/x86_64-linux-gnu/libc.so.6",
     b"/usr/lib/x86_64-linux-gnu/libcuda.so.580.1",
-    # Where containers have the driver.
+    # The directory of the driver in containers.
     b"/usr/local/nvidia/lib64/libcuda.so.580.1",
     b"/usr/local/nvidia/lib64/libnvidia-ml.so.580.1",
     b"/venv/lib/python3/site-packages/torch/lib/libtorch_cpu.so",

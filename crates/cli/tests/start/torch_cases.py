@@ -1,4 +1,4 @@
-"""What PyTorch does in a process that was started warm."""
+"""Uses of PyTorch, for processes that were started warm."""
 
 import sys
 
@@ -31,7 +31,7 @@ def train():
 
 
 def parallel():
-    """OpenMP, and threads of its own for the backward pass."""
+    """OpenMP, and threads for the backward pass."""
     torch.manual_seed(3)
     values = torch.randn(400, 400)
     for threads in (1, 2, 3):

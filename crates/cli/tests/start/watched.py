@@ -1,5 +1,5 @@
-"""Ways to look at the environment, and what is taken to be asked for. Run with the path of
-watch.py; says nothing if all is as expected."""
+"""Reads the environment in many ways, and checks which variables `Watch` records. Run with the path
+of watch.py; prints nothing if all is as expected."""
 
 import copy
 import os

