@@ -25,7 +25,7 @@ class Checked(NamedTuple):
 
     @property
     def undecidable(self) -> bool:
-        """Whether a value above its limit has too few starts for an interval.
+        """True if a value above its limit has too few starts for an interval.
 
         However far above the limit it is, such a line never fails.
         """

@@ -38,7 +38,7 @@ _CAUSES = {"imports": "Python imports"}
 _SWITCHES = ("fail_on_inconclusive", "allow_missing")
 _SETTINGS = ("starts", *_SWITCHES)
 
-# Whether the test itself failed or was skipped.
+# True if the test itself failed or was skipped.
 _ENDED = pytest.StashKey[bool]()
 
 

@@ -67,7 +67,7 @@ class Machine:
 
 @dataclass(frozen=True)
 class Settings:
-    """How the command was run."""
+    """The settings with which the command was run."""
 
     iterations: str
     starts: int
@@ -80,7 +80,7 @@ class Settings:
 
 @dataclass(frozen=True)
 class Origin:
-    """Where an item comes from; its ``kind`` determines which fields it has."""
+    """The origin of an item; its ``kind`` determines which fields it has."""
 
     kind: str
     module: Optional[str] = None
@@ -264,7 +264,7 @@ class HostMemory:
 
 @dataclass(frozen=True)
 class Memory:
-    """Where memory went."""
+    """The uses of memory."""
 
     resident_peak: int
     pinned: int

@@ -30,7 +30,7 @@ from preheat._report import Report
 Word = Union[str, bytes, "os.PathLike[str]", "os.PathLike[bytes]"]
 # A descriptor, a file, or a constant of `subprocess` such as PIPE.
 _File = Union[int, IO[Any], None]
-# How long a program may take to end before it is killed, in seconds.
+# The time in which a program must end before it is killed, in seconds.
 _GRACE = 5.0
 
 if TYPE_CHECKING:

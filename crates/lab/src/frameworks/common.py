@@ -145,7 +145,7 @@ def timed(work):
     return clock() - start, value
 
 
-# Whether model and input are on the device before the timer starts.
+# True if model and input are on the device before the timer starts.
 ON_DEVICE = "model on the device" in VARIANT
 # The network of `infer`.
 MODEL = VARIANT.replace(", model on the device", "")

@@ -172,7 +172,7 @@ def prealloc():
         seconds, held = timed(lambda: tensor(1 << 30))
         stage("allocate 1 GiB", seconds)
         if VARIANT != "1 GiB held":
-            held = None  # released to PyTorch's pool
+            held = None  # released to the PyTorch memory pool
     kept, times = [], []
     for _ in range(pick(20, 10)):
         seconds, made = timed(lambda: tensor(4 * TENSOR * TENSOR))

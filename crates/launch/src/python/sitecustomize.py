@@ -357,7 +357,7 @@ class Frameworks(object):
         return self.wrapper(original, is_compiling_of(torch), MODEL_CALL, "model_name(self)")
 
     def torch_compiler_near(self, utils):
-        """Replaces the hook with a Python function when PyTorch's compiler is imported:
+        """Replaces the hook with a Python function when the PyTorch compiler is imported:
         the compiler can inspect it, and regards it as the unpatched call."""
         self.torch_compiler_phases(utils)
         Module, made, original = self.modules or (None, None, None)
@@ -847,7 +847,7 @@ class Frameworks(object):
     def wrapper(self, original, is_compiling, which, name):
         """A replacement for a method whose outermost call is an iteration.
 
-        PyTorch's compiler recognizes its own functions by their file, so the wrapper has
+        The PyTorch compiler recognizes its own functions by their file, so the wrapper has
         the file of the original. The compiler inspects the function in the attribute
         `_torchdynamo_inline` instead of the wrapper (for an original with a closure it
         would confuse the two, so it is not set), or else `is_compiling` is true: in both
