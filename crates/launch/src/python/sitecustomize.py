@@ -327,7 +327,7 @@ class Frameworks(object):
 
     def torch_modules(self, torch):
         """Wraps module calls; the outermost one on a thread is an iteration. The wrapper
-        is a callable in C, since a model calls hundreds of modules, until PyTorch's
+        is a callable in C, since a model calls hundreds of modules, until the PyTorch
         compiler is loaded, which can only inspect Python functions."""
         Module = torch.nn.Module
         original = Module.__call__

@@ -1,9 +1,9 @@
 """JAX and CuPy: what a learning start records about them, and how a standby prepares them.
 
-Of JAX the backend is brought up, with the executables that the program reads from JAX's
-compilation cache. A key of that cache names everything that an executable depends on, so an
-executable that was read ahead is the one that the program would read. Of CuPy the context is
-brought up, with handles of the libraries that the program had loaded at its end.
+For JAX, the standby initializes the backend and reads ahead the executables that the program reads
+from the JAX compilation cache. A key of that cache names everything that an executable depends on,
+so an executable that was read ahead is the one that the program would read. For CuPy, it creates the
+context, and handles of the libraries that the program had loaded when it ended.
 """
 
 import sys
@@ -90,9 +90,9 @@ def why_no_jax(learned, environment):
     now = options()
     for name, value in learned.get("options", {}).items():
         if now.get(name) != value:
-            return "the program changes JAX's option %s" % name
+            return "the program changes the JAX option %s" % name
     if not now or "options" not in learned:
-        return "JAX's options are unknown"
+        return "the JAX options are unknown"
     off = environment.get(PREALLOCATES, "").lower() in ("false", "f", "0")
     if not off and environment.get(ALLOCATOR, "").lower() != "platform":
         return (

@@ -290,7 +290,7 @@ def mode(torch, recorder, os, sys, thread, ctypes):
 
 
 def is_own_code(frame, package):
-    """Returns True in a function of the program that no mode has called. A mode is not on PyTorch's
+    """Returns True in a function of the program that no mode has called. A mode is not on the PyTorch
     stack of modes while it is called, nor during some functions of PyTorch."""
     if frame.f_code.co_filename.startswith(package):
         return False

@@ -92,7 +92,7 @@ class Helper:
         self.time, self.library, self.nvml, self.memory = time, None, None, None
         self.until = time.monotonic() + PREPARED_WITHIN
         self.error, self.runs = None, False
-        # Why the GPU was not restored: the standby may have stopped waiting for the answer.
+        # The reason for a failed restore: the standby may have stopped waiting for the answer.
         self.refused = None
         # The descriptor that came with a command, and the pages shared with the standby and with
         # the supervisor.
