@@ -97,7 +97,7 @@ def validate(limits: Sequence[str]) -> None:
 
 
 def _refusal(limits: Sequence[str]) -> str:
-    """Why `preheat check` rejects an empty document with these limits."""
+    """The reason why `preheat check` rejects an empty document with these limits."""
     return _reason(_plain(_check("-", limits, b"").stderr.decode(errors="replace")))
 
 

@@ -117,7 +117,7 @@ def cell_magic(line: str, cell: str) -> Optional[Page]:
 
 
 def _message(error: PreheatError, script: str) -> str:
-    """Why the cell has no report: its stderr if it failed, otherwise preheat's message."""
+    """The reason for a missing report: stderr if the cell failed, otherwise the message of preheat."""
     if not error.failed:
         return f"%%preheat: {error}".replace(script, "<cell>")
     stderr = error.stderr.replace(script, "<cell>").rstrip()
