@@ -36,11 +36,11 @@ def seconds(command, environment):
     with subprocess.Popen(command, env=environment, **pipes) as child:
         first = child.stdout.read(4)
         there = time.perf_counter() - began
-        messages = child.stderr.read()
+        said = child.stderr.read()
     ended = time.perf_counter() - began
     if first != b"here":
-        raise SystemExit("the program failed: %s" % messages.decode())
-    return there, ended, b"started warm" in messages
+        raise SystemExit("the program failed: %s" % said.decode())
+    return there, ended, b"started warm" in said
 
 
 def main():

@@ -235,8 +235,8 @@ def facts():
 
 
 def settings():
-    """Yields settings of the process on which imports may depend, and that are not attributes. Only
-    loaded modules are asked."""
+    """Yields settings of the process on which imports may depend, and that are no attributes. Only
+    modules that are loaded are asked."""
     socket, native, resource = map(sys.modules.get, ("_socket", "_locale", "resource"))
     if socket:
         yield "the default timeout of sockets", str(socket.getdefaulttimeout())

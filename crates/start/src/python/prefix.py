@@ -212,7 +212,7 @@ class Trial:
         self.descriptors = probe["descriptors"]()
         self.environment = dict(os.environ._data)
         self.watch = tools.watching["Watch"](tools.tracer, False)
-        # The PyTorch generator begins with the same seed in each process.
+        # PyTorch's generator begins with the same seed in each process.
         self.draws = tools.draws["Draws"](False)
         self.asked = self.watch.take()
         self.reads_arguments = False
