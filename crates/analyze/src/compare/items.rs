@@ -4,8 +4,8 @@
 
 use std::collections::BTreeMap;
 
+use super::RunInput;
 use super::imports;
-use super::runs::RunInput;
 use super::{Change, ItemChange};
 use crate::run::{Cause, CauseReport, Item, LISTED_IMPORT};
 

@@ -6,11 +6,11 @@ use super::headline::plain;
 use super::judge::Settings;
 use super::measure::{By, Measured, Samples, measure};
 use super::notes::{self, change, percent};
-use super::runs::{adjusted, is_inconclusive, judged, verdict_with};
 use super::{
     COMPARE_SCHEMA, CompareKind, CompareReport, Compared, Headline, QuantityChange, SeriesKey,
     Side, Unit, Verdict,
 };
+use super::{adjusted, is_inconclusive, judged, verdict_with};
 use crate::lab::{Experiment, LabReport, SampleKind, Series};
 use crate::stats::{StartSummary, summarize_start};
 

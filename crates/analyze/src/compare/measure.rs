@@ -19,8 +19,8 @@
 use crate::stats::Estimate;
 use std::borrow::Cow;
 
+use super::RunInput;
 use super::judge::Settings;
-use super::runs::RunInput;
 use super::{CauseChange, Compared, Level, SeriesKey, Unit, items};
 use crate::run::Cause;
 use crate::stats::{by_permutation, geometric_difference, mean, welch};

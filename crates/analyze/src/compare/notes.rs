@@ -2,10 +2,10 @@
 
 use preheat_model::Machine;
 
+use super::RunInput;
 use super::counted_starts::Counted;
 use super::judge::are_alike;
 use super::regions::in_place_of_first;
-use super::runs::RunInput;
 use super::{CompareReport, Compared, Side, Unit};
 use crate::run::RunReport;
 use crate::stats::MIN_STARTS;

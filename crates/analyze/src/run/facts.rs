@@ -4,8 +4,8 @@
 use super::driver_calls::{Meaning, meaning};
 use super::items::{file_name, package};
 use super::memory::Ranges;
+use super::nested::Waiting;
 use super::trace::{Process, Span, Usage, What};
-use super::waiting::Waiting;
 use super::{Cause, torch_compile};
 
 /// A process, with facts about all of its spans.

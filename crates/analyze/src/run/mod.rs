@@ -18,8 +18,8 @@ mod examine;
 mod facts;
 mod items;
 mod iterations;
-mod leaves;
 mod memory;
+mod nested;
 mod notes;
 mod path;
 mod remedies;
@@ -27,7 +27,6 @@ mod summary;
 mod timers;
 mod torch_compile;
 mod viewing;
-mod waiting;
 
 use trace::StartTrace;
 

@@ -14,7 +14,6 @@ mod lines;
 mod nvtx;
 mod python;
 mod timers;
-mod xla;
 
 use super::facts::Facts;
 use super::timers::{Key, Regions, listed};
@@ -409,7 +408,7 @@ fn candidates(
         (IterationsBy::Nvtx, None) => {
             let rules = starts.iter().filter_map(|s| nvtx::propose(s, least));
             let own: Vec<Rule> = rules.collect();
-            let modules = starts.iter().filter_map(|s| xla::propose(s, least));
+            let modules = starts.iter().filter_map(|s| nvtx::propose_xla(s, least));
             // Ranges of the program take precedence over those of a library.
             if own.is_empty() {
                 modules.map(Rule::Xla).for_each(&mut vote);
@@ -454,7 +453,7 @@ fn candidates(
 fn apply(rule: &Rule, start: &StartData) -> Option<Detected> {
     let mut found = match rule {
         Rule::Nvtx(name) => nvtx::find(start, name),
-        Rule::Xla(name) => xla::find(start, name),
+        Rule::Xla(name) => nvtx::find_xla(start, name),
         Rule::Optimizer(name) => python::steps(start, name),
         Rule::Keras(what) => python::keras(start, *what),
         Rule::Model(name) => python::calls(start, name),
@@ -512,7 +511,7 @@ impl Decision {
     fn returned(&self, starts: &[StartData]) -> Vec<Option<Detected>> {
         let returned = |start| match &self.rule {
             Some(Rule::Compiled(name)) => functions::find_dispatches(start, name),
-            Some(Rule::Xla(name)) => xla::find_runs(start, name),
+            Some(Rule::Xla(name)) => nvtx::find_xla_runs(start, name),
             _ => None,
         };
         let both = starts.iter().zip(&self.found);

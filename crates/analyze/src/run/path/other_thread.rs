@@ -3,7 +3,7 @@
 use std::iter::Peekable;
 
 use super::super::facts::Facts;
-use super::super::leaves::{Leaf, Leaves};
+use super::super::nested::{Leaf, Leaves};
 use super::super::{Cause, driver_calls};
 use super::sampled::Cursor;
 use super::samples::{Load, LoadInterval, Samples};

@@ -2,7 +2,7 @@
 
 use super::super::Cause;
 use super::super::facts::Facts;
-use super::super::leaves::{Leaf, Leaves};
+use super::super::nested::{Leaf, Leaves};
 use super::super::trace::{Process, Thread};
 use super::idle::{Others, Question, plain};
 use super::names::Names;

@@ -11,11 +11,10 @@
 //! first reports that as [`Remedy::later`].
 
 mod allocator;
-mod bytecode;
 mod caches;
-mod imports;
 mod kernels;
 mod pinned;
+mod python_imports;
 mod starting;
 mod warm_up;
 
@@ -78,8 +77,8 @@ const ALL: &[fn(&RemedyInput) -> Option<Suggestion>] = &[
     starting::warm_parent,
     starting::overlapped_init,
     starting::prefetch,
-    bytecode::kept_bytecode,
-    imports::avoidable,
+    python_imports::kept_bytecode,
+    python_imports::avoidable,
     caches::compile_caches,
     kernels::machine_code,
     kernels::lazy_loading,

@@ -1,9 +1,11 @@
-//! The share of a span's own time that it spent waiting.
+//! Nested spans of a thread: how long each waited itself ([`Waiting`]), and the innermost span
+//! at each instant ([`Leaves`]).
 //!
 //! The recorded usage of a span includes its nested spans. Subtracting their waiting time
 //! gives that of the span itself, so that a parent is not blamed for the disk accesses of
 //! its children.
 
+use super::facts::{ClassifiedSpan, Facts};
 use super::trace::{Process, Span, Usage, What};
 
 /// Shares of waiting, indexed like the tables of the process.
@@ -13,11 +15,11 @@ pub(super) struct Waiting {
     imports: Vec<f32>,
     loads: Vec<f32>,
     bytecode: Vec<f32>,
-    open: Vec<Open>,
+    open: Vec<OpenSpan>,
 }
 
 /// A span that may still get nested spans.
-struct Open {
+struct OpenSpan {
     span: Span,
     waited: u64,
     /// The total duration and waiting time of nested spans.
@@ -41,7 +43,7 @@ impl Waiting {
     pub(super) fn see(&mut self, span: &Span, usage: &Usage) {
         self.close(span.begin);
         let wall = span.end.saturating_sub(span.begin);
-        self.open.push(Open {
+        self.open.push(OpenSpan {
             span: *span,
             waited: wall.saturating_sub(usage.cpu),
             inner: 0,
@@ -92,6 +94,101 @@ impl Waiting {
             _ => return 0.0,
         };
         table.get(span.detail as usize).copied().unwrap_or(0.0)
+    }
+}
+
+/// An interval in which one span is the innermost.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(super) struct Leaf {
+    pub begin: u64,
+    pub end: u64,
+    pub judged: ClassifiedSpan,
+    /// The bytes of the span; 0 except in its first interval.
+    pub bytes: u64,
+    /// True if this is the first interval of the span.
+    pub first: bool,
+}
+
+/// Iterates over the leaf intervals of a thread, skipping spans that only group others.
+pub(super) struct Leaves<'a> {
+    facts: &'a Facts<'a>,
+    spans: &'a [Span],
+    next: usize,
+    now: u64,
+    open: Vec<OpenLeaf>,
+}
+
+/// A span whose leaf intervals are not complete.
+struct OpenLeaf {
+    end: u64,
+    judged: ClassifiedSpan,
+    bytes: u64,
+    emitted: bool,
+}
+
+impl<'a> Leaves<'a> {
+    pub(super) fn new(facts: &'a Facts<'a>, thread: usize) -> Leaves<'a> {
+        let thread = facts.process.threads.get(thread);
+        Leaves {
+            facts,
+            spans: thread.map_or(&[], |thread| &thread.spans),
+            next: 0,
+            now: 0,
+            open: Vec::new(),
+        }
+    }
+
+    fn open_next(&mut self, span: &Span) {
+        self.next += 1;
+        let outer = self.open.last();
+        let Some(judged) = self.facts.judge(span, outer.map(|open| &open.judged)) else {
+            return;
+        };
+        // An inner span never outlasts its outer one.
+        let end = span.end.min(outer.map_or(u64::MAX, |open| open.end));
+        let bytes = self.facts.bytes(span);
+        self.open.push(OpenLeaf {
+            end,
+            judged,
+            bytes,
+            emitted: false,
+        });
+    }
+}
+
+impl Iterator for Leaves<'_> {
+    type Item = Leaf;
+
+    fn next(&mut self) -> Option<Leaf> {
+        loop {
+            let next = self.spans.get(self.next);
+            let Some(top) = self.open.last_mut() else {
+                let span = next?;
+                self.now = self.now.max(span.begin);
+                self.open_next(span);
+                continue;
+            };
+            let inner = next.map_or(u64::MAX, |span| span.begin);
+            let until = top.end.min(inner);
+            if until > self.now {
+                let leaf = Leaf {
+                    begin: self.now,
+                    end: until,
+                    judged: top.judged,
+                    bytes: top.bytes,
+                    first: !top.emitted,
+                };
+                (top.bytes, top.emitted) = (0, true);
+                self.now = until;
+                return Some(leaf);
+            }
+            match next {
+                Some(span) if inner < top.end => self.open_next(span),
+                _ => {
+                    self.open.pop();
+                }
+            }
+        }
     }
 }
 

@@ -1,8 +1,17 @@
-//! Judges the times of one benchmark.
+//! Judges iteration times that other tools measured.
+//!
+//! [`Times`] is the input: the iterations of every start of one benchmark. [`judge`] turns
+//! it into a [`Benchmark`]: class, steady start, first, steady, ratio and excess with their
+//! intervals, and how many iterations to discard. A
+//! [`ClassifyReport`](preheat_model::classify::ClassifyReport) contains all of them and is the
+//! document `preheat.classify/2`.
+//!
+//! Reading files is the job of `preheat-times`; the statistics come from [`crate::stats`].
 
-use super::{Benchmark, Format, Measures, Start, Times};
 use crate::stats::{self, Class, MUCH_SLOWER, SeriesSummary};
 use crate::units::duration;
+
+pub(crate) use preheat_model::classify::{Benchmark, Format, Measures, Start, Times};
 
 /// The usual duration of an iteration in seconds.
 const PLAUSIBLE_SECONDS: std::ops::RangeInclusive<f64> = 1e-9..=86_400.0;
@@ -113,7 +122,7 @@ fn notes(times: &Times, format: Format, found: &SeriesSummary, settled: usize) -
 const COVERAGE: f64 = 0.95;
 
 /// The number for the starts of a benchmark of this class; `None` without a steady state.
-pub(super) fn discard(class: Class, starts: &[Start]) -> Option<usize> {
+fn discard(class: Class, starts: &[Start]) -> Option<usize> {
     if class == Class::NoSteadyState {
         return None;
     }
