@@ -2,17 +2,19 @@
 //! files that are written safely.
 //!
 //! Every other crate that needs one of these uses it from here, except the shim, which
-//! depends on libc alone. Calls of the system go through rustix; only signal handlers, which
-//! rustix does not have, use libc.
+//! depends on libc alone. Calls of the system go through rustix; signal handlers and
+//! `malloc_trim`, which rustix does not have, use libc.
 
 pub mod clock;
 pub mod files;
 pub mod interrupt;
 mod machine;
-pub mod memory;
 
 pub use files::{Scratch, trusted};
-pub use machine::{machine, now_rfc3339};
+pub use machine::{
+    available_memory, machine, now_rfc3339, page_size, release_free_memory, resident_memory,
+    total_memory,
+};
 
 /// The effective user of this process.
 pub fn user() -> u32 {

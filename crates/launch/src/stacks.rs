@@ -11,7 +11,6 @@ mod native;
 mod offsets;
 mod python;
 mod remote_memory;
-mod symbols;
 
 use std::collections::HashMap;
 use std::fs::{self, File};

@@ -66,7 +66,7 @@ impl Start<'_> {
         }
         // The kernel counts the child's size before `exec`, too: it should be below that of
         // any command.
-        preheat_host::memory::release_free();
+        preheat_host::release_free_memory();
         let pid = self.spawn(command)?;
         let before_exec = clock.read();
         let relay = self.lines.map(|(through, pattern)| {

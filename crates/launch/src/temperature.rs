@@ -130,7 +130,7 @@ fn cached(file: &File, is: &Metadata) -> Vec<Range<u64>> {
 /// Queries `mincore`, page by page.
 fn resident(file: &File, length: u64) -> Option<Vec<Range<u64>>> {
     let bytes = usize::try_from(length).ok()?;
-    let page = preheat_host::memory::page_size();
+    let page = preheat_host::page_size();
     let mut pages = vec![0u8; bytes.div_ceil(page)];
     // SAFETY: a new mapping that nothing reads, so a file that is truncated meanwhile does
     // no harm. mincore writes one byte for each of its pages, and `pages` has as many. The

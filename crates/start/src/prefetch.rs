@@ -44,7 +44,7 @@ pub(crate) fn apply(context: &StartContext<'_>) -> Result<(), Reason> {
     if is_there(observed) {
         return Err(Reason::InMemory);
     }
-    let budget = preheat_host::memory::available().unwrap_or(0) / 2;
+    let budget = preheat_host::available_memory().unwrap_or(0) / 2;
     let program = std::process::id();
     let begun = background::run(|| {
         background::detach(&[], false);
@@ -217,6 +217,6 @@ mod tests {
         for observed in [None, Some(Observations::default())] {
             assert!(apply(&sample_case(&[], observed).context()).is_err());
         }
-        assert!(preheat_host::memory::available().unwrap_or(0) > 0);
+        assert!(preheat_host::available_memory().unwrap_or(0) > 0);
     }
 }

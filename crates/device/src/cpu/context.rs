@@ -10,7 +10,6 @@ use std::rc::Rc;
 use std::sync::Arc;
 
 use cranelift_codegen::isa::OwnedTargetIsa;
-use preheat_host::memory;
 
 use super::memory::{Mapping, Pinned};
 use super::module::{Call, CpuModule};
@@ -256,7 +255,7 @@ impl Context for CpuContext {
     /// On this device, memory in use is the resident memory of this process: kernels,
     /// buffers and the program share it.
     fn memory(&self) -> Result<Memory> {
-        let used = memory::resident().ok_or_else(|| {
+        let used = preheat_host::resident_memory().ok_or_else(|| {
             Error::failed(
                 "reading /proc/self/statm",
                 "it does not contain the resident memory",
@@ -264,7 +263,7 @@ impl Context for CpuContext {
         })?;
         Ok(Memory {
             used,
-            total: memory::total().unwrap_or(0),
+            total: preheat_host::total_memory().unwrap_or(0),
         })
     }
 }

@@ -7,7 +7,7 @@
 use std::io;
 use std::ptr::{self, NonNull};
 
-use preheat_host::memory::page_size;
+use preheat_host::page_size;
 
 use crate::{Error, HostBuffer, Result};
 
@@ -160,7 +160,7 @@ fn refusal(bytes: usize, error: &io::Error, limit: Option<u64>) -> Error {
 
 #[cfg(test)]
 mod tests {
-    use preheat_host::memory::resident as resident_memory;
+    use preheat_host::resident_memory;
 
     use super::*;
 

@@ -7,7 +7,6 @@ use std::thread::available_parallelism;
 
 use cranelift_codegen::isa::{OwnedTargetIsa, TargetIsa};
 use cranelift_codegen::settings::{self, Configurable, Flags};
-use preheat_host::memory;
 
 use crate::{Error, Info, Kind, Result};
 
@@ -48,7 +47,7 @@ pub(crate) fn info(isa: &dyn TargetIsa) -> Info {
     let mut facts = vec![
         fact("target", isa.triple().to_string()),
         fact("cores", cores().to_string()),
-        fact("page size", format!("{} bytes", memory::page_size())),
+        fact("page size", format!("{} bytes", preheat_host::page_size())),
     ];
     let huge_pages = fs::read_to_string("/sys/kernel/mm/transparent_hugepage/enabled");
     if let Some(chosen) = huge_pages.ok().as_deref().and_then(chosen) {
@@ -62,7 +61,7 @@ pub(crate) fn info(isa: &dyn TargetIsa) -> Info {
         name: processor_name(&fs::read_to_string("/proc/cpuinfo").unwrap_or_default())
             .unwrap_or_else(|| format!("{} processor", isa.triple().architecture)),
         driver: format!("embedded, Cranelift {}", cranelift_codegen::VERSION),
-        memory: memory::total().unwrap_or(0),
+        memory: preheat_host::total_memory().unwrap_or(0),
         is_gpu: false,
         facts,
     }
@@ -103,7 +102,7 @@ const GROUPS: &str = "/sys/fs/cgroup";
 
 /// Bytes that can be allocated now; `None` if the system does not report it.
 pub(crate) fn available_memory() -> Option<u64> {
-    let machine = memory::available();
+    let machine = preheat_host::available_memory();
     let membership = fs::read_to_string("/proc/self/cgroup").unwrap_or_default();
     let groups = group_headroom(Path::new(GROUPS), &membership);
     machine.into_iter().chain(groups).min()

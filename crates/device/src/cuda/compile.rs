@@ -20,9 +20,9 @@ use std::rc::Rc;
 
 use twox_hash::XxHash64;
 
+use super::driver::{self, Opaque};
 use super::nvrtc::{self, Nvrtc};
 use super::scope::Scope;
-use super::sys::{self, Opaque};
 use crate::{
     Error, From, KERNEL_SOURCE, Kernel, KernelName, Module, Result, Stage, StageName, Stopwatch,
 };
@@ -74,8 +74,8 @@ fn link(scope: &Scope, ptx: &[u8]) -> Result<Vec<u8>> {
     let cu = scope.enter()?;
     let mut log = vec![0u8; LOG];
     let mut options: [c_int; 2] = [
-        sys::JIT_ERROR_LOG_BUFFER,
-        sys::JIT_ERROR_LOG_BUFFER_SIZE_BYTES,
+        driver::JIT_ERROR_LOG_BUFFER,
+        driver::JIT_ERROR_LOG_BUFFER_SIZE_BYTES,
     ];
     // This option expects the size itself in place of a pointer.
     let mut values: [*mut c_void; 2] = [log.as_mut_ptr().cast(), LOG as *mut c_void];
@@ -93,7 +93,7 @@ fn link(scope: &Scope, ptx: &[u8]) -> Result<Vec<u8>> {
     let (call, code) = unsafe {
         let code = (cu.link_add_data)(
             state,
-            sys::JIT_INPUT_PTX,
+            driver::JIT_INPUT_PTX,
             image,
             ptx.len(),
             c"preheat.ptx".as_ptr(),
@@ -101,7 +101,7 @@ fn link(scope: &Scope, ptx: &[u8]) -> Result<Vec<u8>> {
             ptr::null_mut(),
             ptr::null_mut(),
         );
-        if code == sys::SUCCESS {
+        if code == driver::SUCCESS {
             let code = (cu.link_complete)(state, &raw mut cubin, &raw mut bytes);
             ("cuLinkComplete", code)
         } else {

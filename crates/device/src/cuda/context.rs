@@ -5,9 +5,9 @@ use std::ptr;
 use std::rc::Rc;
 
 use super::compile;
+use super::driver::{self, Code, Opaque};
 use super::memory::{DeviceBuffer, PinnedBuffer};
 use super::scope::Scope;
-use super::sys::{self, Code, Opaque};
 use crate::{
     Argument, Buffer, Context, Error, From, Handle, HostBuffer, Kernel, Memory, Module, Result,
     Stage,
@@ -35,7 +35,7 @@ impl Context for CudaContext {
         let cu = self.scope.enter()?;
         let mut raw = ptr::null_mut();
         // SAFETY: the context is current; the driver writes one handle.
-        let code = unsafe { (cu.stream_create)(&raw mut raw, sys::STREAM_NON_BLOCKING) };
+        let code = unsafe { (cu.stream_create)(&raw mut raw, driver::STREAM_NON_BLOCKING) };
         self.scope.driver().check("cuStreamCreate", code)?;
         Ok(Box::new(Owned {
             scope: Rc::clone(&self.scope),

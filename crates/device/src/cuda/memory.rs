@@ -3,8 +3,8 @@
 use std::ptr;
 use std::rc::Rc;
 
+use super::driver::DevicePointer;
 use super::scope::{Pool, Scope};
-use super::sys::DevicePointer;
 use crate::{Buffer, HostBuffer, Result};
 
 /// Device memory. The driver rejects empty allocations, so an empty buffer allocates one

@@ -5,13 +5,13 @@
 //! a directory that contains it); no other is tried then.
 
 use std::env;
-use std::ffi::{CStr, CString, c_int};
+use std::ffi::{CStr, CString, c_char, c_int};
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::ptr;
 
-use super::sys::{self, Code, NvrtcFunctions, Opaque};
-use crate::dynlib::Library;
+use super::driver::{Code, Opaque, SUCCESS};
+use crate::dynlib::{Library, functions};
 use crate::{Error, Result};
 
 /// A loaded NVRTC.
@@ -40,7 +40,7 @@ impl Nvrtc {
 
     fn load(name: &str) -> Result<Nvrtc, String> {
         let library = Library::open(&[name])?;
-        // SAFETY: this is NVRTC, and sys.rs follows its nvrtc.h.
+        // SAFETY: this is NVRTC, and the declarations follow its nvrtc.h.
         let functions = unsafe { NvrtcFunctions::bind(&library) }
             .map_err(|symbol| format!("{name} has no {symbol}"))?;
         let (mut major, mut minor) = (0, 0);
@@ -79,12 +79,12 @@ impl Nvrtc {
         };
         let mut count = 0;
         // SAFETY: it writes one integer.
-        if unsafe { get_count(&raw mut count) } != sys::SUCCESS {
+        if unsafe { get_count(&raw mut count) } != SUCCESS {
             return Vec::new();
         }
         let mut list = vec![0; usize::try_from(count).unwrap_or(0)];
         // SAFETY: it writes as many integers as it has just announced.
-        if unsafe { get(list.as_mut_ptr()) } != sys::SUCCESS {
+        if unsafe { get(list.as_mut_ptr()) } != SUCCESS {
             return Vec::new();
         }
         list
@@ -117,7 +117,7 @@ impl Nvrtc {
     }
 
     fn check(&self, call: &str, code: Code) -> Result<()> {
-        if code == sys::SUCCESS {
+        if code == SUCCESS {
             return Ok(());
         }
         // SAFETY: it returns a static string for every number, even unknown ones.
@@ -166,7 +166,7 @@ impl<'a> Program<'a> {
         let mut bytes = 0;
         // SAFETY: the program is live; it writes one size.
         let code = unsafe { (functions.get_log_size)(self.raw, &raw mut bytes) };
-        if code != sys::SUCCESS {
+        if code != SUCCESS {
             return "no log is available".to_owned();
         }
         let mut log = vec![0u8; bytes.max(1)];
@@ -241,6 +241,31 @@ fn children(directory: &Path, prefix: &str) -> impl Iterator<Item = PathBuf> + u
         .collect();
     names.sort_unstable_by(|a, b| b.cmp(a));
     names.into_iter()
+}
+
+functions! {
+    /// `nvrtc.h`
+    struct NvrtcFunctions {
+        required {
+            get_error_string = "nvrtcGetErrorString" (error: Code) -> *const c_char;
+            version = "nvrtcVersion" (major: *mut c_int, minor: *mut c_int) -> Code;
+            create_program = "nvrtcCreateProgram"
+                (program: *mut Opaque, source: *const c_char, name: *const c_char,
+                 count: c_int, headers: *const *const c_char, names: *const *const c_char) -> Code;
+            destroy_program = "nvrtcDestroyProgram" (program: *mut Opaque) -> Code;
+            compile_program = "nvrtcCompileProgram"
+                (program: Opaque, count: c_int, options: *const *const c_char) -> Code;
+            get_ptx_size = "nvrtcGetPTXSize" (program: Opaque, bytes: *mut usize) -> Code;
+            get_ptx = "nvrtcGetPTX" (program: Opaque, text: *mut c_char) -> Code;
+            get_log_size = "nvrtcGetProgramLogSize" (program: Opaque, bytes: *mut usize) -> Code;
+            get_log = "nvrtcGetProgramLog" (program: Opaque, text: *mut c_char) -> Code;
+        }
+        optional {
+            // Since CUDA 11.2.
+            get_supported_count = "nvrtcGetNumSupportedArchs" (count: *mut c_int) -> Code;
+            get_supported = "nvrtcGetSupportedArchs" (architectures: *mut c_int) -> Code;
+        }
+    }
 }
 
 #[cfg(test)]

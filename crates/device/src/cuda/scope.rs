@@ -9,9 +9,8 @@ use std::ffi::c_void;
 use std::ptr;
 use std::rc::Rc;
 
-use super::driver::Driver;
-use super::query::Target;
-use super::sys::{self, Code, DevicePointer, Functions, Opaque};
+use super::Target;
+use super::driver::{self, Code, DevicePointer, Driver, Functions, Opaque};
 use crate::handles::Ledger;
 use crate::{Error, Result};
 
@@ -70,7 +69,7 @@ impl Scope {
         let mut queue = ptr::null_mut();
         let cu = &context.driver.cu;
         // SAFETY: the context is current; the driver writes one handle.
-        let code = unsafe { (cu.stream_create)(&raw mut queue, sys::STREAM_NON_BLOCKING) };
+        let code = unsafe { (cu.stream_create)(&raw mut queue, driver::STREAM_NON_BLOCKING) };
         context.driver.check("cuStreamCreate", code)?;
         Ok(Scope {
             context,
@@ -136,7 +135,7 @@ impl Scope {
         let mut keep_all = u64::MAX;
         let value: *mut c_void = (&raw mut keep_all).cast();
         // SAFETY: the pool is valid, and this attribute is read as a 64-bit integer.
-        let code = unsafe { set(raw, sys::POOL_RELEASE_THRESHOLD, value) };
+        let code = unsafe { set(raw, driver::POOL_RELEASE_THRESHOLD, value) };
         self.driver().check("cuMemPoolSetAttribute", code)?;
         Ok(*self.pool.get_or_init(|| Pool {
             raw,

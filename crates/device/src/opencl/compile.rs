@@ -18,10 +18,9 @@ use std::ffi::CString;
 use std::ptr;
 use std::rc::Rc;
 
-use super::driver::check;
-use super::query::ask;
+use super::ask;
+use super::driver::{self, Code, Opaque, check};
 use super::scope::Scope;
-use super::sys::{self, Code, Opaque};
 use crate::{
     Error, KERNEL_SOURCE, Kernel, KernelName, Module, Result, Stage, StageName, Stopwatch,
 };
@@ -43,7 +42,7 @@ pub(super) fn compile(scope: &Rc<Scope>, cached: bool) -> Result<(Box<dyn Module
     };
     for &name in KernelName::ALL {
         let symbol = CString::new(name.as_str()).unwrap_or_default();
-        let mut code = sys::SUCCESS;
+        let mut code = driver::SUCCESS;
         // SAFETY: the program is built, the name ends with NUL; the code is written.
         let kernel = unsafe {
             (scope.cl().create_kernel)(module.program.raw, symbol.as_ptr(), &raw mut code)
@@ -93,7 +92,7 @@ impl Program {
     fn from_source(scope: &Rc<Scope>, source: &str) -> Result<Program> {
         let texts = [PRELUDE.as_ptr().cast(), source.as_ptr().cast()];
         let lengths = [PRELUDE.len(), source.len()];
-        let mut code = sys::SUCCESS;
+        let mut code = driver::SUCCESS;
         // SAFETY: two texts and their lengths are given; the code is written.
         let raw = unsafe {
             (scope.cl().create_program)(
@@ -148,7 +147,7 @@ impl Program {
     /// Links a compiled program for the device.
     fn link(&self) -> Result<Program> {
         let device = self.scope.target.device;
-        let mut code = sys::SUCCESS;
+        let mut code = driver::SUCCESS;
         // SAFETY: one compiled program of this context is passed; without a callback the
         // call blocks; the code is written.
         let raw = unsafe {
@@ -184,7 +183,7 @@ impl Program {
     }
 
     fn log(&self) -> String {
-        let (what, device) = (sys::PROGRAM_BUILD_LOG, self.scope.target.device);
+        let (what, device) = (driver::PROGRAM_BUILD_LOG, self.scope.target.device);
         let get = self.scope.cl().get_build_info;
         ask("clGetProgramBuildInfo", |room, value, bytes| {
             // SAFETY: program and device are valid; `ask` passes a buffer and its size.

@@ -5,10 +5,9 @@ use std::ptr;
 use std::rc::Rc;
 
 use super::compile;
-use super::driver::check;
+use super::driver::{self, Code, Opaque, check};
 use super::memory::{DeviceBuffer, PinnedBuffer, PooledBuffer};
 use super::scope::Scope;
-use super::sys::{self, Code, Opaque};
 use crate::{
     Argument, Buffer, Context, Error, From, Handle, HostBuffer, Kernel, Memory, Module, Result,
     Stage,
@@ -46,14 +45,14 @@ impl Context for ClContext {
 
     fn event(&self) -> Result<Box<dyn Handle>> {
         let cl = self.scope.cl();
-        let mut code = sys::SUCCESS;
+        let mut code = driver::SUCCESS;
         // SAFETY: the context is alive; the code is written.
         let event = unsafe { (cl.create_user_event)(self.scope.context, &raw mut code) };
         check("clCreateUserEvent", code)?;
         // NVIDIA's implementation hangs forever when a user event is released while still
         // pending.
         // SAFETY: the event was just created, and nothing has completed it yet.
-        let completed = unsafe { (cl.set_user_event_status)(event, sys::COMPLETE) };
+        let completed = unsafe { (cl.set_user_event_status)(event, driver::COMPLETE) };
         let event = self.own(event, cl.release_event);
         check("clSetUserEventStatus", completed)?;
         Ok(event)
@@ -90,7 +89,7 @@ impl Context for ClContext {
             (self.scope.cl().write_buffer)(
                 self.scope.queue,
                 target.raw() as Opaque,
-                sys::TRUE,
+                driver::TRUE,
                 0,
                 source.len(),
                 source.as_ptr().cast(),
@@ -113,7 +112,7 @@ impl Context for ClContext {
             (self.scope.cl().read_buffer)(
                 self.scope.queue,
                 source.raw() as Opaque,
-                sys::TRUE,
+                driver::TRUE,
                 0,
                 target.len(),
                 target.as_mut_ptr().cast(),

@@ -3,9 +3,8 @@
 use std::ptr;
 use std::rc::Rc;
 
-use super::driver::{check, check_allocation};
+use super::driver::{self, check, check_allocation};
 use super::scope::{Scope, Segment};
-use super::sys;
 use crate::pool::{Block, Pool};
 use crate::{Buffer, Error, HostBuffer, Result};
 
@@ -92,18 +91,18 @@ fn sub_buffer(scope: &Scope, block: Block) -> Result<Segment> {
     let whole = pool
         .storage(block)
         .ok_or_else(|| Error::failed("allocating from the pool", "the block has no segment"))?;
-    let region = sys::Region {
+    let region = driver::Region {
         origin: block.offset,
         size: block.bytes,
     };
-    let mut code = sys::SUCCESS;
+    let mut code = driver::SUCCESS;
     // SAFETY: the segment lives as long as the pool holds it, and the region lies within it
     // and is read before the call returns; the code is written.
     let raw = unsafe {
         (scope.cl().create_sub_buffer)(
             whole.raw,
-            sys::MEM_READ_WRITE,
-            sys::BUFFER_CREATE_TYPE_REGION,
+            driver::MEM_READ_WRITE,
+            driver::BUFFER_CREATE_TYPE_REGION,
             (&raw const region).cast(),
             &raw mut code,
         )
@@ -147,16 +146,16 @@ pub(super) struct PinnedBuffer {
 impl PinnedBuffer {
     /// Allocates and maps host memory.
     pub fn new(scope: &Rc<Scope>, bytes: usize) -> Result<PinnedBuffer> {
-        let segment = scope.create(bytes, sys::MEM_ALLOC_HOST_PTR)?;
-        let mut code = sys::SUCCESS;
+        let segment = scope.create(bytes, driver::MEM_ALLOC_HOST_PTR)?;
+        let mut code = driver::SUCCESS;
         // SAFETY: queue and buffer are alive, and the range is the whole buffer; the call
         // blocks until it is mapped, and the code is written.
         let mapped = unsafe {
             (scope.cl().map_buffer)(
                 scope.queue,
                 segment.raw,
-                sys::TRUE,
-                sys::MAP_READ | sys::MAP_WRITE,
+                driver::TRUE,
+                driver::MAP_READ | driver::MAP_WRITE,
                 0,
                 segment.bytes,
                 0,

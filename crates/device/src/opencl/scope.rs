@@ -7,9 +7,8 @@ use std::cell::{Cell, RefCell};
 use std::ptr;
 use std::rc::Rc;
 
-use super::driver::{Driver, check, check_allocation, out_of_memory};
-use super::query::Target;
-use super::sys::{self, Functions, Opaque};
+use super::Target;
+use super::driver::{self, Driver, Functions, Opaque, check, check_allocation, out_of_memory};
 use crate::Result;
 use crate::handles::Ledger;
 use crate::pool::Pool;
@@ -43,7 +42,7 @@ pub(super) struct Segment {
 impl Scope {
     /// Creates a context on that device.
     pub fn new(driver: &Rc<Driver>, target: Target) -> Result<Scope> {
-        let mut code = sys::SUCCESS;
+        let mut code = driver::SUCCESS;
         // SAFETY: one valid device is passed; the code is written.
         let context = unsafe {
             (driver.cl.create_context)(
@@ -113,15 +112,15 @@ impl Scope {
     }
 
     /// Creates a buffer, possibly without memory yet.
-    pub fn create(&self, bytes: usize, flags: sys::Bits) -> Result<Segment> {
+    pub fn create(&self, bytes: usize, flags: driver::Bits) -> Result<Segment> {
         let size = bytes.max(1);
         self.check_available(size)?;
-        let mut code = sys::SUCCESS;
+        let mut code = driver::SUCCESS;
         // SAFETY: the context is alive, no host memory is passed; the code is written.
         let raw = unsafe {
             (self.cl().create_buffer)(
                 self.context,
-                sys::MEM_READ_WRITE | flags,
+                driver::MEM_READ_WRITE | flags,
                 size,
                 ptr::null_mut(),
                 &raw mut code,
@@ -179,7 +178,7 @@ impl Scope {
             return Err(out_of_memory(bytes, detail));
         }
         if self.target.is_cpu && bytes >= CHECK_MEMORY_FROM {
-            let left = preheat_host::memory::available();
+            let left = preheat_host::available_memory();
             if let Some(left) = left.filter(|&left| bytes as u64 > left) {
                 let detail = format!("{left} bytes of main memory are available");
                 return Err(out_of_memory(bytes, detail));
@@ -205,7 +204,7 @@ impl Drop for Scope {
 }
 
 fn new_queue(driver: &Driver, context: Opaque, device: Opaque) -> Result<Opaque> {
-    let mut code = sys::SUCCESS;
+    let mut code = driver::SUCCESS;
     // SAFETY: the device belongs to the context; without properties the queue is in-order;
     // the code is written.
     let queue = unsafe { (driver.cl.create_queue)(context, device, 0, &raw mut code) };

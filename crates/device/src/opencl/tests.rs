@@ -5,7 +5,7 @@
 
 use std::rc::Rc;
 
-use super::{OpenCl, Scope, compile};
+use super::{OpenCl, Scope, compile, driver, rank, version};
 use crate::{
     Argument, Buffer, Context, Device, Error, From, KernelName, Kind, Module, Options, Result,
     StageName, Stopwatch,
@@ -282,4 +282,22 @@ fn streams_and_events_can_be_dropped_in_any_order() {
     drop(context);
     assert!(event.is_ok());
     drop(stream.expect("a stream"));
+}
+
+#[test]
+fn versions_are_parsed() {
+    assert_eq!(version("OpenCL 3.0 PoCL HSTR: pthread"), (3, 0));
+    assert_eq!(version("OpenCL 1.2 "), (1, 2));
+    assert!(version("OpenCL 1.1 CUDA") < (1, 2));
+    assert_eq!(version("?"), (0, 0));
+}
+
+#[test]
+fn gpus_come_first() {
+    let order = [
+        driver::DEVICE_TYPE_GPU,
+        driver::DEVICE_TYPE_ACCELERATOR,
+        driver::DEVICE_TYPE_CPU,
+    ];
+    assert!(order.is_sorted_by_key(|&kind| rank(kind)));
 }

@@ -154,5 +154,5 @@ fn used(ops: &Ops) -> Option<f64> {
 
 /// The resident memory of this process, in bytes; 0 if the system does not report it.
 fn resident_bytes() -> f64 {
-    preheat_host::memory::resident().unwrap_or(0) as f64
+    preheat_host::resident_memory().unwrap_or(0) as f64
 }

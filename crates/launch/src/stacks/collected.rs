@@ -4,7 +4,7 @@ use std::collections::HashMap;
 
 use preheat_model::run::{STACKS_SCHEMA, StackFrame, StackSample, Stacks};
 
-use super::symbols::Symbols;
+use super::native::Symbols;
 
 /// A frame in the table.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]

@@ -2,7 +2,6 @@
 
 mod behavior;
 mod kernels;
-mod language;
 
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU32, Ordering};
