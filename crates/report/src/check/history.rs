@@ -6,7 +6,7 @@ use std::collections::BTreeMap;
 use preheat_model::check::{CheckReport, Line, Unit, Value};
 use serde::Serialize;
 
-use super::words::{export_name, starts, with_ends};
+use super::{export_name, starts, with_ends};
 use crate::json::document;
 use crate::units::number;
 

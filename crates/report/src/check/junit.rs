@@ -9,8 +9,8 @@
 use preheat_model::check::{CheckReport, Line, Unit, Verdict};
 
 use super::terminal::check_terminal;
-use super::words::{fails, title, why};
-use crate::html::markup::command_line;
+use super::{fails, title, why};
+use crate::html::command_line;
 use crate::terminal::Terminal;
 
 /// The report as an XML document.

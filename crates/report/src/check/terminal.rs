@@ -2,8 +2,8 @@
 
 use preheat_model::check::{CheckReport, Line, Verdict};
 
-use super::words::{headline, measured, not_passing, starts, title, used, why};
-use crate::html::markup::command_line;
+use super::{headline, measured, not_passing, starts, title, used, why};
+use crate::html::command_line;
 use crate::terminal::cells::{bar, middle};
 use crate::terminal::table::{Table, left, right};
 use crate::terminal::{Screen, Style, Terminal, clean, pad, width};

@@ -6,7 +6,7 @@
 use preheat_model::classify::{Benchmark, ClassifyReport, Measures, Start};
 use preheat_model::stats::{Class, Consistency, Estimate};
 
-use super::words;
+use crate::classify;
 use crate::terminal::table::{Cell, Table, left, right};
 use crate::terminal::{Screen, Style, Terminal, clean, joined};
 use crate::units::{ABSENT, TOO_WIDE, duration_parts, ratio, span, too_wide};
@@ -27,7 +27,7 @@ const STARTS: usize = 20;
 /// Renders the report; no line is wider than the terminal.
 pub fn classify_terminal(report: &ClassifyReport, terminal: &Terminal) -> String {
     let mut screen = Screen::new(terminal);
-    let headline = format!("{}.", words::headline(report));
+    let headline = format!("{}.", classify::headline(report));
     screen.paragraph(&[], 0, Style::Bold, &headline);
     let few = report.benchmarks.len() <= MAX_DETAILED;
     if few {
@@ -39,7 +39,7 @@ pub fn classify_terminal(report: &ClassifyReport, terminal: &Terminal) -> String
     }
     screen.blank();
     if !few {
-        let notes = words::notes(report);
+        let notes = classify::notes(report);
         for (count, note) in notes.iter().take(MAX_NOTES) {
             let of = match report.benchmarks.len() {
                 all if all == *count => "all".to_owned(),
@@ -57,7 +57,7 @@ pub fn classify_terminal(report: &ClassifyReport, terminal: &Terminal) -> String
         screen.paragraph(&[(Style::Dim, "· ")], 2, Style::Dim, note);
     }
     screen.blank();
-    for sentence in words::discard(report) {
+    for sentence in classify::discard(report) {
         screen.paragraph(&[], 0, Style::Bold, &sentence);
     }
     screen.finish()
@@ -66,7 +66,7 @@ pub fn classify_terminal(report: &ClassifyReport, terminal: &Terminal) -> String
 /// A time for a column: always three digits and a padded unit, so that numbers align.
 fn time(seconds: f64) -> String {
     match duration_parts(seconds) {
-        Some((number, unit)) => format!("{} {unit:<2}", words::minus(number)),
+        Some((number, unit)) => format!("{} {unit:<2}", classify::minus(number)),
         None => format!("{ABSENT}   "),
     }
 }
@@ -77,7 +77,7 @@ fn show_rows(screen: &mut Screen, report: &ClassifyReport) {
         return;
     }
     screen.blank();
-    let names = words::names(report);
+    let names = classify::names(report);
     let mut table = Table::new(&[
         left("benchmark"),
         right("first"),
@@ -147,12 +147,12 @@ fn show_details(screen: &mut Screen, benchmark: &Benchmark, named: bool) {
         screen.blank();
     }
     let facts = [
-        words::extent(benchmark),
+        classify::extent(benchmark),
         benchmark.format.to_string(),
         benchmark.file.clone(),
     ];
     screen.paragraph(&[(Style::Plain, "  ")], 2, Style::Dim, &joined(&facts));
-    let agreement = words::agreement(benchmark);
+    let agreement = classify::agreement(benchmark);
     let mut line = vec![
         (Style::Dim, "  class    ".to_owned()),
         (of_class(benchmark.class), benchmark.class.to_string()),
@@ -168,10 +168,10 @@ fn show_details(screen: &mut Screen, benchmark: &Benchmark, named: bool) {
         (Some(n), Measures::Iterations) => {
             format!(
                 "{} of each start",
-                words::count(n, "iteration", "iterations")
+                classify::count(n, "iteration", "iterations")
             )
         }
-        (Some(n), Measures::Starts) => words::count(n, "start", "starts"),
+        (Some(n), Measures::Starts) => classify::count(n, "start", "starts"),
     };
     screen.line(vec![
         (Style::Dim, "  discard  ".to_owned()),
@@ -198,9 +198,9 @@ fn with_words(bounds: String, interval: &Estimate) -> String {
 
 fn show_numbers(screen: &mut Screen, benchmark: &Benchmark) {
     let time = |interval: &Estimate| {
-        let bounds = words::time_span(interval);
+        let bounds = classify::time_span(interval);
         (
-            words::time(interval.value),
+            classify::time(interval.value),
             bounds.map(|bounds| with_words(bounds, interval)),
         )
     };

@@ -3,7 +3,7 @@
 use preheat_model::compare::{CompareKind, CompareReport, QuantityChange, Unit, Verdict};
 
 use super::order::name;
-use super::words::{change, margin};
+use super::{change, margin};
 use crate::units::TIE;
 
 /// The maximum number of quantities to name; a lab result can have many.

@@ -2,9 +2,9 @@
 
 use preheat_model::compare::{CompareReport, Level, QuantityChange, SeriesKey, Verdict};
 
-use super::words::{changed, value};
-use crate::lab::labels::full_label;
-use crate::run::words::counted;
+use super::{changed, value};
+use crate::lab::full_label;
+use crate::run::text::counted;
 
 /// The quantities grouped by verdict.
 pub(super) struct Sorted<'a> {

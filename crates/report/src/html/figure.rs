@@ -3,7 +3,7 @@
 
 use maud::{Markup, html};
 
-use super::markup::is_empty;
+use super::is_empty;
 use super::svg::{Mark, swatch};
 
 /// A figure.

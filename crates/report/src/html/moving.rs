@@ -11,8 +11,8 @@ use maud::{Markup, PreEscaped, html};
 use preheat_model::run::Segment;
 use serde_json::{Value, json};
 
+use super::cut;
 use super::figure::details;
-use super::markup::cut;
 use super::page::note;
 
 /// The script of a page: the shared functions, then `charts`, which draws its charts.

@@ -10,7 +10,7 @@ use maud::{DOCTYPE, Markup, PreEscaped, html};
 use preheat_model::Machine;
 use sha2::{Digest, Sha256};
 
-use super::markup::{is_empty, without_controls};
+use super::{is_empty, without_controls};
 use crate::units::{bytes, tie};
 
 /// The style rules of all pages.

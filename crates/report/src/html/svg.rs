@@ -6,7 +6,7 @@ use std::fmt::Write;
 
 use maud::{Markup, html};
 
-use super::markup::append;
+use super::append;
 
 /// The shape of a point, so that points do not differ by color alone.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -2,7 +2,7 @@
 
 use preheat_model::lab::{Experiment, ExperimentId, LabReport, SampleKind, Series, names};
 
-use crate::lab::labels;
+use crate::lab;
 use crate::lab::overview::USUAL_SIZE;
 use crate::units::{TOO_WIDE, duration, ratio, span, too_wide};
 
@@ -144,7 +144,7 @@ fn choose(report: &LabReport) -> Option<(&Experiment, &Series, String)> {
             (
                 experiment,
                 series,
-                format!("“{}”", labels::full(experiment, series)),
+                format!("“{}”", lab::full(experiment, series)),
             )
         })
 }

@@ -6,7 +6,7 @@
 
 use preheat_model::lab::{Experiment, ExperimentId, LabReport, SampleKind, Series, names};
 
-use crate::lab::labels;
+use crate::lab;
 
 /// The size at which a sweep is shown.
 pub(crate) const USUAL_SIZE: u64 = 4 << 20;
@@ -103,7 +103,7 @@ pub(crate) fn overview(report: &LabReport) -> Vec<Subject<'_>> {
     by_subject(report)
         .into_iter()
         .map(|experiments| Subject {
-            title: labels::subject_title(report, experiments[0]),
+            title: lab::subject_title(report, experiments[0]),
             label: experiments[0].subject(),
             groups: groups(&experiments),
         })
@@ -120,7 +120,7 @@ fn groups<'a>(experiments: &[&'a Experiment]) -> Vec<Group<'a>> {
                 continue;
             };
             let row = Row {
-                label: labels::series(experiment, series),
+                label: lab::series(experiment, series),
                 experiment,
                 series,
             };
@@ -156,7 +156,7 @@ fn group_of<'a>(
     series: &'a Series,
     seen: &mut Vec<&'a str>,
 ) -> Option<&'static str> {
-    let family = labels::family(experiment.id);
+    let family = lab::family(experiment.id);
     match series.kind {
         SampleKind::Memory | SampleKind::Count => None,
         SampleKind::Stage => match experiment.id {

@@ -2,7 +2,7 @@
 
 use preheat_model::lab::{Basis, Claim, Evidence, LabReport, Verdict};
 
-use crate::lab::labels;
+use crate::lab;
 
 /// All verdicts in display order.
 const ALL: [Verdict; 5] = [
@@ -109,8 +109,8 @@ pub(crate) fn basis_of(evidence: &Evidence) -> String {
 fn series<'a>(basis: impl Iterator<Item = &'a Basis>) -> Vec<(&'static str, String)> {
     let mut series = Vec::new();
     for basis in basis {
-        let family = labels::family(basis.experiment);
-        let label = labels::label(basis.experiment, &basis.variant, &basis.series, basis.size);
+        let family = lab::family(basis.experiment);
+        let label = lab::label(basis.experiment, &basis.variant, &basis.series, basis.size);
         if !series.contains(&(family, label.clone())) {
             series.push((family, label));
         }

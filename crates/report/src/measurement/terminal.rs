@@ -4,8 +4,8 @@
 use preheat_model::measurement::{Decision, MeasurementReport, VariantResult};
 use preheat_model::stats::Estimate;
 
-use super::words::{self, saved, short, time};
-use crate::html::markup::command_line;
+use crate::html::command_line;
+use crate::measurement::{self, saved, short, time};
 use crate::terminal::cells::bar;
 use crate::terminal::table::{Table, left, right};
 use crate::terminal::{Screen, Style, Terminal, clean};
@@ -23,12 +23,12 @@ const MIN_NAME: usize = 16;
 pub fn measurement_terminal(report: &MeasurementReport, terminal: &Terminal) -> String {
     let mut screen = Screen::new(terminal);
     screen.paragraph(&[], 0, Style::Bold, &clean(&command_line(&report.command)));
-    screen.paragraph(&[], 0, Style::Dim, &words::about(report));
+    screen.paragraph(&[], 0, Style::Dim, &measurement::about(report));
     screen.blank();
     variants(&mut screen, report);
     remedies(&mut screen, report);
     screen.blank();
-    for (why, remedies) in words::skipped(report) {
+    for (why, remedies) in measurement::skipped(report) {
         let lead = format!("{} not measured: ", remedies.join(", "));
         screen.paragraph(&[(Style::Dim, &*lead)], 2, Style::Dim, why);
     }
@@ -41,7 +41,7 @@ pub fn measurement_terminal(report: &MeasurementReport, terminal: &Terminal) -> 
         true => Style::Yellow,
         false => Style::Green,
     };
-    screen.paragraph(&[], 0, style, &words::decision(report));
+    screen.paragraph(&[], 0, style, &measurement::decision(report));
     screen.finish()
 }
 
@@ -61,7 +61,7 @@ fn variants(screen: &mut Screen, report: &MeasurementReport) {
         ]);
         for variant in &report.variants {
             let cells = [
-                words::variant(variant, report),
+                measurement::variant(variant, report),
                 time(variant.time_to_first),
                 (variant.times).map_or_else(String::new, |times| ratio(times.value)),
                 variant.saved.map_or_else(String::new, save),
@@ -84,7 +84,7 @@ fn variants(screen: &mut Screen, report: &MeasurementReport) {
         shown.append(left(""), cells);
     }
     shown.show(screen);
-    for text in words::colder_bases(report) {
+    for text in measurement::colder_bases(report) {
         screen.paragraph(&[(Style::Dim, "  ")], 2, Style::Dim, &text);
     }
 }
@@ -111,7 +111,7 @@ fn remedies(screen: &mut Screen, report: &MeasurementReport) {
         };
         let predicted = result.predicted.map(duration);
         let cells = [
-            words::remedy(&result.id),
+            measurement::remedy(&result.id),
             predicted.map_or_else(|| ABSENT.to_owned(), |seconds| format!("−{seconds}")),
             result.alone.map_or_else(|| ABSENT.to_owned(), short),
             match result.with_others {
@@ -119,14 +119,14 @@ fn remedies(screen: &mut Screen, report: &MeasurementReport) {
                 None if any_added => ABSENT.to_owned(),
                 None => String::new(),
             },
-            words::kept(result.kept).to_owned(),
+            measurement::kept(result.kept).to_owned(),
         ];
         table.row(cells.map(|text| (style, text)).to_vec());
     }
     table.show(screen);
-    for text in words::memory_held(report)
+    for text in measurement::memory_held(report)
         .into_iter()
-        .chain(words::variables(report))
+        .chain(measurement::variables(report))
     {
         screen.paragraph(&[(Style::Dim, "  ")], 2, Style::Plain, &clean(&text));
     }

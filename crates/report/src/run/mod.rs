@@ -6,7 +6,7 @@ mod otlp;
 mod perfetto;
 mod speedscope;
 mod terminal;
-pub(crate) mod words;
+pub(crate) mod text;
 
 pub use csv::run_csv;
 pub use html::run_html;

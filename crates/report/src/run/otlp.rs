@@ -12,7 +12,7 @@ use preheat_model::run::{Cause, PathPart, Recording, StartAnalysis, StartReport}
 use preheat_model::time::unix_seconds;
 use twox_hash::XxHash64;
 
-use crate::html::markup::command_line;
+use crate::html::command_line;
 use crate::proto::Message;
 
 /// The maximum number of iterations that get a span.

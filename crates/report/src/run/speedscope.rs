@@ -11,7 +11,7 @@ use preheat_model::run::{Recording, StartAnalysis};
 use serde::Serialize;
 
 use super::perfetto::span_name;
-use crate::html::markup::command_line;
+use crate::html::command_line;
 
 const SCHEMA: &str = "https://www.speedscope.app/file-format-schema.json";
 

@@ -6,7 +6,7 @@ use maud::{Markup, html};
 use preheat_model::classify::{Benchmark, ClassifyReport};
 use preheat_model::stats::{Consistency, Estimate};
 
-use crate::classify::words;
+use crate::classify;
 use crate::html::figure::{Figure, Table, folded, grid, legend};
 use crate::html::page::Page;
 use crate::html::plot::{Plot, downsample};
@@ -26,7 +26,7 @@ const ROWS: usize = 40;
 /// The section.
 pub(super) fn add(page: &mut Page<ClassifyReport>, sketches: &[Option<ClassifySketch>]) {
     let report = page.report;
-    let names = words::names(report);
+    let names = classify::names(report);
     let mut order: Vec<usize> = (0..report.benchmarks.len())
         .filter(|at| sketches.get(*at).is_some_and(Option::is_some))
         .collect();
@@ -106,8 +106,8 @@ fn figure(id: &str, name: &str, benchmark: &Benchmark, sketch: &ClassifySketch) 
     }
     let mut note = format!(
         "{} · {}",
-        words::behavior(benchmark),
-        words::extent(benchmark)
+        classify::behavior(benchmark),
+        classify::extent(benchmark)
     );
     let of: usize = benchmark.starts.iter().map(|start| start.iterations).sum();
     if sketch.points() < of {
@@ -140,7 +140,7 @@ fn table(benchmark: &Benchmark) -> Table {
         Some(span) => format!("{number} ({span})"),
         None => number,
     };
-    let time = |i: Estimate| within(words::time(i.value), words::time_span(&i));
+    let time = |i: Estimate| within(classify::time(i.value), classify::time_span(&i));
     let times = |i: Estimate| within(ratio(i.value), span(i.low, i.high));
     if benchmark.starts.len() > 1 {
         table.rows.push(vec![
@@ -163,7 +163,7 @@ fn table(benchmark: &Benchmark) -> Table {
             start
                 .steady
                 .map_or_else(absent, |steady| ratio(start.first / steady)),
-            start.excess.map_or_else(absent, words::time),
+            start.excess.map_or_else(absent, classify::time),
         ]);
     }
     table

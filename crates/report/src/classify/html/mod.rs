@@ -11,7 +11,7 @@ use maud::{Markup, html};
 use preheat_model::classify::{Benchmark, ClassifyReport};
 use preheat_model::stats::{Class, Consistency};
 
-use super::words::{self, CLASSES};
+use crate::classify::{self, CLASSES};
 use crate::html::figure::{Table, key, list};
 use crate::html::page::{Frame, Page, header, method};
 use crate::units::{ABSENT, duration, ratio, span, tie};
@@ -29,7 +29,7 @@ pub fn classify_html(report: &ClassifyReport, sketches: &[Option<ClassifySketch>
     notes(&mut page);
     page.section("method", "Method", "", method(&METHOD));
     Frame {
-        title: format!("preheat classify: {}", words::headline(report)),
+        title: format!("preheat classify: {}", classify::headline(report)),
         style: STYLE,
         header: top(report),
         body: page.finish(),
@@ -52,16 +52,16 @@ fn style(class: Class) -> String {
 /// The top of the page: the overall result, and what to discard.
 fn top(report: &ClassifyReport) -> Markup {
     let facts = [
-        words::count(report.files, "file", "files"),
+        classify::count(report.files, "file", "files"),
         format!("seed {}", report.seed),
         format!("preheat {}", report.preheat),
     ];
     let content = html! {
-        @for sentence in words::discard(report) { p class="detail" { (tie(&sentence)) } }
+        @for sentence in classify::discard(report) { p class="detail" { (tie(&sentence)) } }
         p class="run" { (facts.join(" · ")) }
         @if !report.unread.is_empty() {
             p class="warning" {
-                (words::count(report.unread.len(), "file", "files"))
+                (classify::count(report.unread.len(), "file", "files"))
                 " could not be read to the end; see "
                 a href="#unread" { "not read" }
                 "."
@@ -70,7 +70,7 @@ fn top(report: &ClassifyReport) -> Markup {
         (classes(report))
     };
     // Do not break the line within a class name.
-    let headline = words::headline(report).replace("cold-first", "cold\u{2011}first");
+    let headline = classify::headline(report).replace("cold-first", "cold\u{2011}first");
     header(
         Some("class-header"),
         "preheat classify",
@@ -93,7 +93,7 @@ fn classes(report: &ClassifyReport) -> Markup {
         }
     });
     html! {
-        div class="classes" role="img" aria-label=(words::headline(report)) {
+        div class="classes" role="img" aria-label=(classify::headline(report)) {
             @for (class, count) in some() {
                 span class=(style(*class)) style={ "flex:" (count) }
                     title={ (count) " " (class.as_str()) } {}
@@ -118,7 +118,7 @@ fn table(page: &mut Page<ClassifyReport>) {
         "measured",
     ]);
     table.words = vec![1, 8];
-    let names = words::names(report);
+    let names = classify::names(report);
     let rows = names.iter().zip(&report.benchmarks).take(ROWS);
     table.rows = rows.map(|(name, b)| row(name, b)).collect();
     if table.rows.is_empty() {
@@ -155,8 +155,8 @@ fn row(name: &str, benchmark: &Benchmark) -> Vec<String> {
         interval.unwrap_or_default(),
         benchmark
             .excess
-            .map_or_else(absent, |e| words::time(e.value)),
-        words::extent(benchmark),
+            .map_or_else(absent, |e| classify::time(e.value)),
+        classify::extent(benchmark),
     ]
 }
 
@@ -173,9 +173,9 @@ fn unread(page: &mut Page<ClassifyReport>) {
 /// The notes.
 fn notes(page: &mut Page<ClassifyReport>) {
     let report = page.report;
-    let notes = words::notes(report);
+    let notes = classify::notes(report);
     let of_benchmarks = notes.iter().map(|(count, note)| {
-        html! { b { (words::count(*count, "benchmark", "benchmarks")) } ": " (note) }
+        html! { b { (classify::count(*count, "benchmark", "benchmarks")) } ": " (note) }
     });
     let of_files = report.notes.iter().map(|note| html! { (note) });
     let content = first(of_benchmarks.chain(of_files));

@@ -7,17 +7,17 @@ use preheat_model::run::Cause;
 
 use super::quantities::{badge, stretch};
 use super::{ComparePage, class};
-use crate::compare::words::{
+use crate::compare::{
     changed, correction, ends, interval, sentence, signed, starred_cause, value, verdict_on_cause,
 };
 use crate::html::bands::{Bands, Layout, NARROW, Stack, WIDE, in_order};
 use crate::html::cause_style;
+use crate::html::cut;
 use crate::html::figure::{Figure, Table, folded, list};
-use crate::html::markup::cut;
 use crate::html::page::note;
 use crate::html::scale::{Axis, round_step};
 use crate::html::svg::Svg;
-use crate::run::words::counted;
+use crate::run::text::counted;
 use crate::units::{duration, tie};
 
 /// The minimum size of an inconclusive cause that is not folded away, as a share of the

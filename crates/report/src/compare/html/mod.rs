@@ -15,15 +15,15 @@ use preheat_model::Quantity;
 use preheat_model::compare::{CompareKind, CompareReport, Level, QuantityChange, Side, Verdict};
 use preheat_model::run::RunView;
 
-use super::words::margin;
+use super::margin;
 use crate::compare::gate::{Decision, FLAG, gate};
-use crate::compare::words::{change, percents, sentence, signed, starred, value, verdict};
+use crate::compare::{change, percents, sentence, signed, starred, value, verdict};
 use crate::html::figure::list;
-use crate::html::markup::{code, command_line, cut};
 use crate::html::moving::script;
 use crate::html::page::{self, Frame, Page, cards, fact, facts, machine, method};
 use crate::html::{PROGRAM_STYLE, cause_style};
-use crate::run::words::counted;
+use crate::html::{code, command_line, cut};
+use crate::run::text::counted;
 use crate::terminal::clean;
 use crate::units::{ABSENT, TIE, bytes_f64, duration, tie};
 

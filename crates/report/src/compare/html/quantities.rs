@@ -10,7 +10,7 @@ use preheat_model::stats::Estimate;
 
 use super::{ComparePage, class, sign};
 use crate::compare::order::{by_sides, only_in, reasons, series, sorted};
-use crate::compare::words::{
+use crate::compare::{
     change, correction, ends, interval, margin, sentence, signed, starred, value, verdict,
 };
 use crate::html::figure::{Table, folded};

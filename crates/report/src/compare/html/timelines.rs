@@ -8,15 +8,15 @@ use preheat_model::run::{Cause, RunView, Segment};
 use serde_json::{Value, json};
 
 use super::ComparePage;
-use crate::compare::words::{ends, value};
+use crate::compare::{ends, value};
 use crate::html::bands::{Bands, Layout, NARROW, WIDE};
 use crate::html::cause_style;
 use crate::html::figure::{Figure, Table, grid};
-use crate::html::markup::{command_line, cut};
 use crate::html::moving::{DETAIL, Names, chart, element, help, longest, micros, plain, segment};
 use crate::html::page::note;
 use crate::html::scale::{Axis, round_step};
 use crate::html::svg::{Anchor, Mark, Svg};
+use crate::html::{command_line, cut};
 use crate::units::{ABSENT, duration};
 
 /// The number of segments per path in the static picture: the longest ones.

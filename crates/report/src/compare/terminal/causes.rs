@@ -3,7 +3,7 @@
 use preheat_model::compare::{CauseChange, Change, CompareReport, ItemChange, Unit, Verdict};
 
 use super::super::order::rest;
-use super::super::words::{
+use super::super::{
     both, changed, correction, interval, signed, starred_cause, value, verdict_on_cause,
 };
 use super::style_of;

@@ -12,9 +12,9 @@ use preheat_model::compare::{CompareKind, CompareReport, QuantityChange, Side, V
 
 use super::gate::{Decision, gate};
 use super::order::{by_sides, only_in, reasons, sorted};
-use super::words::{changed, correction, sentence, starred};
-use crate::html::markup::command_line;
-use crate::run::words::counted;
+use super::{changed, correction, sentence, starred};
+use crate::html::command_line;
+use crate::run::text::counted;
 use crate::terminal::{Screen, Style, Terminal, clean, joined, width};
 
 /// The maximum number of changed quantities to show.

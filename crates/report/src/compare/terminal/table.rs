@@ -6,7 +6,7 @@
 use preheat_model::compare::{Level, QuantityChange, Unit, Verdict};
 
 use super::super::order::series;
-use super::super::words::{change, changed, interval, percents, signed, value, verdict};
+use super::super::{change, changed, interval, percents, signed, value, verdict};
 use super::style_of;
 use crate::terminal::cells::middle;
 use crate::terminal::table::{Column, Overflow, Table, WHOLE, left, right};

@@ -9,8 +9,8 @@ use crate::html::figure::{Figure, Table, folded, grid};
 use crate::html::plot::{self, Curve, POINTS_OF_LINE, Plot, STARTS, starts_key};
 use crate::html::scale::{Axis, round_step_bytes};
 use crate::html::svg::{Mark, Point};
+use crate::lab;
 use crate::lab::html::Page;
-use crate::lab::labels;
 use crate::lab::overview::{Row, Subject, by_subject};
 use crate::units::{bytes_f64, duration, ratio};
 
@@ -213,11 +213,7 @@ fn memory_figure(page: &mut Page, experiment: &Experiment, variant: &str) -> Opt
                 .collect(),
         );
     }
-    let mut title = format!(
-        "{} · {}",
-        experiment.subject(),
-        labels::family(experiment.id)
-    );
+    let mut title = format!("{} · {}", experiment.subject(), lab::family(experiment.id));
     if !variant.is_empty() {
         title.push_str(&format!(", {variant}"));
     }

@@ -13,10 +13,10 @@ use super::gaps::{Gap, failures, first_starts, skipped};
 use super::headline::{Headline, headline};
 use super::overview::{Subject, overview, starts_of_each};
 use crate::html::figure::{Table, details, list};
-use crate::html::markup::{command_line, is_empty};
 use crate::html::page::{
     self, Frame, cards, command, fact, facts, header, machine, method, note, paragraph,
 };
+use crate::html::{command_line, is_empty};
 use crate::lab::verdicts::{basis, basis_of, count, lack_of_starts, sign};
 use crate::units::{ABSENT, bytes, number, tie};
 

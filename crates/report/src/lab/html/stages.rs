@@ -6,11 +6,11 @@ use preheat_model::lab::{Experiment, ExperimentId, SampleKind, Series, names};
 
 use crate::html::bands::{Bands, Layout, NARROW, WIDE};
 use crate::html::figure::{Figure, Table, folded, key};
-use crate::html::markup::{append, is_empty};
 use crate::html::scale::{Axis, round_step};
 use crate::html::svg::{Anchor, Svg};
+use crate::html::{append, is_empty};
+use crate::lab;
 use crate::lab::html::Page;
-use crate::lab::labels;
 use crate::lab::overview::{by_subject, is_part_of_first};
 use crate::units::duration;
 
@@ -39,7 +39,7 @@ pub(super) fn add(page: &mut Page) {
     let mut content = Markup::default();
     for experiments in by_subject(report) {
         let figures = figures(page, &experiments);
-        let title = labels::subject_title(report, experiments[0]);
+        let title = lab::subject_title(report, experiments[0]);
         if experiments[0].device != report.device.kind {
             append(&mut content, &folded(&title, &figures));
         } else if !is_empty(&figures) {
@@ -227,7 +227,7 @@ fn stage_key(stages: &[&str]) -> Markup {
     key(stages.iter().enumerate().map(|(index, name)| {
         html! {
             span class={ "stage s" (color(stages, index)) } { (index + 1) }
-            (labels::stage_name(name))
+            (lab::stage_name(name))
         }
     }))
 }

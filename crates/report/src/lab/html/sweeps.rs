@@ -8,8 +8,8 @@ use crate::html::figure::{Figure, Table, grid};
 use crate::html::plot::{Curve, Plot};
 use crate::html::scale::Axis;
 use crate::html::svg::{Mark, Point};
+use crate::lab;
 use crate::lab::html::Page;
-use crate::lab::labels;
 use crate::lab::overview::by_subject;
 use crate::units::{ABSENT, bandwidth, bytes, bytes_f64, duration, ratio};
 
@@ -52,7 +52,7 @@ fn allocations(page: &mut Page, experiment: &Experiment) -> Option<Markup> {
             format!("{}: {class} {}", bytes_f64(size), duration(time))
         });
     }
-    let title = labels::subject_title(page.report, experiment);
+    let title = lab::subject_title(page.report, experiment);
     let description = format!(
         "Allocations of {} to {}.",
         bytes_f64(first[0].0),
@@ -207,7 +207,7 @@ fn speed(page: &mut Page, experiment: &Experiment) -> Option<Markup> {
         &format!("The fastest reaches {}.", bandwidth(fastest)),
     );
     let figure = Figure {
-        title: labels::subject_title(page.report, experiment),
+        title: lab::subject_title(page.report, experiment),
         note: "speed of a steady copy".to_owned(),
         legend,
         drawings: vec![drawing],
@@ -290,7 +290,7 @@ fn pinning(page: &mut Page, experiment: &Experiment) -> Option<Markup> {
     );
     let usual = paybacks
         .iter()
-        .find(|(size, ..)| *size == crate::lab::overview::USUAL_SIZE as f64);
+        .find(|(size, ..)| *size == lab::overview::USUAL_SIZE as f64);
     let note = match usual {
         Some((_, cost, _, Some(copies))) => {
             format!(

@@ -6,12 +6,12 @@ use preheat_model::run::{Cause, CauseReport, Item};
 use super::{RunPage, first_of};
 use crate::html::bands::{Stack, in_order};
 use crate::html::cause_style::{self, key};
+use crate::html::cut;
 use crate::html::figure::{Figure, Table, folded, list};
-use crate::html::markup::cut;
 use crate::html::page::note;
 use crate::html::scale::{Axis, round_step};
 use crate::html::svg::{Anchor, Svg};
-use crate::run::words::{counted, percent, waited};
+use crate::run::text::{counted, percent, waited};
 use crate::units::{ABSENT, bytes, duration, tie};
 
 /// Causes below this share are folded away.

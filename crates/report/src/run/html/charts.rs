@@ -12,8 +12,8 @@ use serde_json::{Value, json};
 use super::RunPage;
 use crate::html::bands::{Bands, Layout, NARROW, WIDE};
 use crate::html::cause_style;
+use crate::html::cut;
 use crate::html::figure::{Figure, Table};
-use crate::html::markup::cut;
 use crate::html::moving::{
     DETAIL, NAME, Names, chart, element, help, longest, micros, plain, segment,
 };

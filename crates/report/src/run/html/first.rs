@@ -10,7 +10,7 @@ use crate::html::figure::{Figure, Table, grid};
 use crate::html::plot::{POINTS_OF_LINE, Series, starts_key};
 use crate::html::scale::Axis;
 use crate::html::svg::{Anchor, Svg};
-use crate::run::words::{counted, percent, signed};
+use crate::run::text::{counted, percent, signed};
 use crate::units::{duration, number, ratio};
 
 /// The number of causes with a separate bar.

@@ -5,11 +5,11 @@ use maud::{Markup, html};
 use preheat_model::run::{Cause, CauseReport, Importer, Item, IterationsBy, Origin, RunReport};
 use preheat_model::stats::Estimate;
 
-use super::super::words::percent;
+use super::super::text::percent;
 use super::first_of;
-use crate::html::markup::{command_line, cut};
 use crate::html::page::{command, header, paragraph, tile};
-use crate::run::words::{
+use crate::html::{command_line, cut};
+use crate::run::text::{
     counted, in_order, other_clock, peak_name, ratio_span, shape, time_span, too_few, unknown_begin,
 };
 use crate::units::{TOO_WIDE, bytes, duration, ratio, tie, too_wide};

@@ -11,7 +11,7 @@ use crate::html::figure::{Figure, Table, grid, key};
 use crate::html::plot::Plot;
 use crate::html::scale::{Axis, round_step, round_step_bytes};
 use crate::html::svg::{Anchor, Point, Svg};
-use crate::run::words::{percent, pinned};
+use crate::run::text::{percent, pinned};
 use crate::units::{bytes, bytes_f64, duration};
 
 /// A line over time: its name, its class, and its value at a point.

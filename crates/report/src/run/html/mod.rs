@@ -19,11 +19,11 @@ use preheat_model::run::{Cause, IterationsBy, Remedy, RunReport, RunView, StartR
 
 use crate::html::bands::in_order;
 use crate::html::figure::{key, list};
-use crate::html::markup::{code, command_line};
 use crate::html::moving::script;
 use crate::html::page::{Frame, Page, cards, fact, facts, machine, method};
 use crate::html::{PROGRAM_STYLE, cause_style};
-use crate::run::words::{counted, percent};
+use crate::html::{code, command_line};
+use crate::run::text::{counted, percent};
 use crate::units::{bytes, duration, tie};
 
 /// Style rules in addition to those of all pages.

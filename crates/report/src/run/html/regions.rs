@@ -6,10 +6,10 @@ use preheat_model::stats::Estimate;
 
 use super::RunPage;
 use crate::html::bands::{Bar, bars, in_order, key};
+use crate::html::cut;
 use crate::html::figure::Table;
-use crate::html::markup::cut;
 use crate::html::page::note;
-use crate::run::words::{
+use crate::run::text::{
     around_sentence, capitalized, first_start, time_span, timed_and_levels, unfinished_sentence,
 };
 use crate::units::{ABSENT, duration, ratio};

@@ -7,7 +7,7 @@ use preheat_model::run::{Rung, StartReport};
 use super::{RunPage, parts};
 use crate::html::bands::{Bar, bars, in_order, key};
 use crate::html::figure::Table;
-use crate::run::words::{counted, slowest_first, temperature, time_span};
+use crate::run::text::{counted, slowest_first, temperature, time_span};
 use crate::units::{ABSENT, bytes, duration};
 
 /// The number of starts to draw.

@@ -18,7 +18,7 @@ use std::io::{self, BufWriter, Write};
 use preheat_model::run::trace::{Process, Span, StartTrace, Thread};
 use preheat_model::run::{Cause, Recording, SpanCauses, StartAnalysis, StartInfo};
 
-use crate::html::markup::command_line;
+use crate::html::command_line;
 use packets::{Argument, Packets, Track};
 
 /// Writes the recording as a trace. `analyses` has one entry per start, in the same order;

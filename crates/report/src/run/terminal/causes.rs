@@ -2,7 +2,7 @@
 
 use preheat_model::run::{Cause, IterationsBy, RunReport};
 
-use super::super::words::{function, percent};
+use super::super::text::{function, percent};
 use crate::terminal::cells::{bar, durations, is_words, name as cut};
 use crate::terminal::table::{Table, left, right};
 use crate::terminal::{Screen, Style, clean, fit, pad, width};

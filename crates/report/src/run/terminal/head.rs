@@ -5,10 +5,10 @@
 
 use preheat_model::run::{DeviceBytes, HostMemory, IterationsBy, RunReport};
 
-use super::super::words::{
+use super::super::text::{
     counted, in_order, peak_name, pinned, ratio_span, shape, starts, time, unknown_begin,
 };
-use crate::html::markup::command_line;
+use crate::html::command_line;
 use crate::terminal::cells::middle;
 use crate::terminal::{Screen, Style, clean, width};
 use crate::units::{ABSENT, TIE, TOO_WIDE, bytes, duration, ratio, tie, too_wide, with_interval};

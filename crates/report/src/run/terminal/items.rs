@@ -2,7 +2,7 @@
 
 use preheat_model::run::{Cause, Item, RunReport};
 
-use super::super::words::waited;
+use super::super::text::waited;
 use crate::terminal::cells::{durations, is_words, name as cut};
 use crate::terminal::table::{Table, left};
 use crate::terminal::{Screen, Style, clean, pad, width};

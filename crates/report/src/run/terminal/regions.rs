@@ -2,7 +2,7 @@
 
 use preheat_model::run::{MarkReport, RegionReport, RunReport};
 
-use super::super::words::{
+use super::super::text::{
     about_regions, around_sentence, capitalized, causes_listed, first_start, repeated, time,
     timed_and_levels, unfinished_sentence,
 };

@@ -3,7 +3,7 @@
 
 use preheat_model::run::RunReport;
 
-use super::super::words::{counted, slowest_first, temperature, time_span};
+use super::super::text::{counted, slowest_first, temperature, time_span};
 use crate::terminal::cells::{bar, durations};
 use crate::terminal::table::{Table, left};
 use crate::terminal::{Screen, Style, pad};

@@ -4,14 +4,14 @@ use maud::{Markup, html};
 use preheat_model::measurement::{Decision, MeasurementReport, VariantResult};
 use preheat_model::run::{Cause, Temperature};
 
-use super::words;
 use crate::html::bands::{Bands, Layout, NARROW, Stack, WIDE, in_order};
 use crate::html::figure::{Figure, Table, list};
-use crate::html::markup::{code, command_line, cut};
 use crate::html::page::{Frame, Page, cards, fact, facts, gate, header, method};
 use crate::html::scale::{Axis, round_step};
 use crate::html::svg::{Mark, Svg};
 use crate::html::{PROGRAM_STYLE, cause_style};
+use crate::html::{code, command_line, cut};
+use crate::measurement;
 use crate::terminal::clean;
 use crate::units::{ABSENT, bytes, duration, ratio, tie};
 
@@ -47,7 +47,7 @@ fn top(report: &MeasurementReport) -> Markup {
         false => "holds",
     };
     let mut rows = vec![
-        fact("starts", words::about(report)),
+        fact("starts", measurement::about(report)),
         fact("measured", &*report.created),
         fact("by", format!("preheat {}", report.preheat)),
     ];
@@ -61,7 +61,7 @@ fn top(report: &MeasurementReport) -> Markup {
     }
     let command = cut(&clean(&command_line(&report.command)), 300);
     let content = html! {
-        (gate(color, &code(&words::decision(report))))
+        (gate(color, &code(&measurement::decision(report))))
         (cards(&[facts("command", &command, &rows)]))
     };
     header(
@@ -117,12 +117,12 @@ fn remedies(page: &mut MeasurementPage) {
             .predicted
             .map(|seconds| format!("−{}", duration(seconds)));
         let mut row = vec![
-            words::remedy(&of.id),
+            measurement::remedy(&of.id),
             predicted.unwrap_or_else(absent),
-            of.alone.map_or_else(absent, words::saved),
+            of.alone.map_or_else(absent, measurement::saved),
         ];
-        row.extend(beside.then(|| of.with_others.map_or_else(absent, words::saved)));
-        row.push(words::kept(of.kept).to_owned());
+        row.extend(beside.then(|| of.with_others.map_or_else(absent, measurement::saved)));
+        row.push(measurement::kept(of.kept).to_owned());
         table.rows.push(row);
         table.badges.push(match of.kept {
             kept if kept.is_kept() => "holds",
@@ -130,9 +130,9 @@ fn remedies(page: &mut MeasurementPage) {
             _ => "open",
         });
     }
-    let conditions = words::memory_held(report)
+    let conditions = measurement::memory_held(report)
         .into_iter()
-        .chain(words::variables(report));
+        .chain(measurement::variables(report));
     let content = html! {
         (table.html())
         @for text in conditions { p { (text) } }
@@ -146,7 +146,7 @@ fn remedies(page: &mut MeasurementPage) {
 fn notes(page: &mut MeasurementPage) {
     let report = page.report;
     let skipped = report.skipped.iter().map(|other| {
-        html! { b { (words::remedy(&other.id)) } " was not measured: " (clean(&other.why)) }
+        html! { b { (measurement::remedy(&other.id)) } " was not measured: " (clean(&other.why)) }
     });
     let notes = report.notes.iter().map(|note| html! { (clean(note)) });
     page.section("notes", "Notes", "", list("plain", skipped.chain(notes)));
@@ -214,8 +214,8 @@ fn add(page: &mut MeasurementPage) {
         .map(|of| {
             format!(
                 "{}: {}.",
-                words::variant(of, report),
-                words::time(of.time_to_first)
+                measurement::variant(of, report),
+                measurement::time(of.time_to_first)
             )
         })
         .collect::<Vec<_>>()
@@ -251,7 +251,7 @@ fn draw(layout: Layout, report: &MeasurementReport, longest: f64) -> Svg {
         .collect();
     let mut bands = Bands::new(layout, &news, Axis::from_zero(longest, step, duration));
     for (row, of) in report.variants.iter().enumerate() {
-        let name = words::variant(of, report);
+        let name = measurement::variant(of, report);
         bands.name(row, &name);
         let value = of.time_to_first.map(|time| time.value);
         let faster = of
@@ -297,9 +297,9 @@ fn table(report: &MeasurementReport) -> Table {
     table.words = vec![5];
     for of in &report.variants {
         table.rows.push(vec![
-            words::variant(of, report),
-            words::time(of.time_to_first),
-            of.saved.map_or(ABSENT.to_owned(), words::saved),
+            measurement::variant(of, report),
+            measurement::time(of.time_to_first),
+            of.saved.map_or(ABSENT.to_owned(), measurement::saved),
             of.times
                 .map_or(ABSENT.to_owned(), |times| ratio(times.value)),
             of.values.len().to_string(),
