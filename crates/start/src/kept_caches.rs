@@ -8,16 +8,15 @@
 //!
 //! [`pack()`] and [`unpack()`] carry a cache directory to other machines as one file, a
 //! bundle. Programs find compiled code only under the same path and with the same mtimes, so
-//! a bundle preserves both (see `traits`).
+//! a bundle preserves both (see `portability`).
 
 mod cache_dir;
 mod header;
-mod machine;
 mod pack;
+mod portability;
 mod tar;
 #[cfg(test)]
 mod tests;
-mod traits;
 mod unpack;
 
 use std::ffi::{OsStr, OsString};
@@ -32,8 +31,8 @@ use crate::reason::Reason;
 pub use cache_dir::{VARIABLE, whole};
 pub(crate) use cache_dir::{make as make_directory, path as directory};
 pub use header::BundleError;
-pub use machine::{Card, Machine};
 pub use pack::{Packed, pack};
+pub use portability::{Card, Machine};
 pub use unpack::{Unpacked, unpack};
 
 /// The number of bytes that are copied at a time.
@@ -98,13 +97,13 @@ fn wanted(context: &StartContext<'_>, named: bool) -> Result<Vec<&'static Compil
     // A named directory is used for all caches, also in a container in which the program
     // was never observed.
     if named {
-        return Ok(traits::kept().collect());
+        return Ok(portability::kept().collect());
     }
     let Some(observed) = context.observations else {
         return Err(Reason::Unmeasured);
     };
     let uses = |cache: &&CompileCache| observed.caches.iter().any(|name| name == cache.variable);
-    let wanted: Vec<_> = traits::kept().filter(uses).collect();
+    let wanted: Vec<_> = portability::kept().filter(uses).collect();
     match wanted.is_empty() {
         true => Err(Reason::CompilesNothing),
         false => Ok(wanted),
@@ -143,7 +142,7 @@ pub fn files(number: u64) -> String {
 pub fn elsewhere(cache_dir: &Path) -> Vec<(&'static str, PathBuf)> {
     let set =
         |cache: &CompileCache| Some((cache.variable, std::env::var_os(cache.variable)?.into()));
-    let all = traits::carried().filter_map(set);
+    let all = portability::carried().filter_map(set);
     all.filter(|(_, path): &(_, PathBuf)| !path.starts_with(cache_dir) && path.is_dir())
         .collect()
 }

@@ -24,7 +24,6 @@ pub mod measurement;
 mod observations;
 mod overlapped_init;
 mod prefetch;
-mod prepare;
 mod reason;
 mod remedy;
 mod settings;
@@ -50,10 +49,10 @@ use standby::Standbys;
 use warm_parent::{End, Inherited, Learns, Parent, ParentRequest, Refused, RunningProgram};
 
 pub use observations::Observations;
-pub use prepare::{Imports, Preparation, learn, prepare};
 pub use reason::Reason;
 pub use remedy::{Remedies, Remedy, form, with_needed};
 pub use standby::{Form, MAX_STANDBYS, Standby};
+pub use warm_parent::prepare::{Imports, Preparation, learn, prepare};
 pub use warm_parent::{Running, RunningStandby, Stopped, list, stop};
 
 /// The default time after which an idle warm parent exits.

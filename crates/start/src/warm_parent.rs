@@ -11,7 +11,6 @@
 //! plainly instead.
 
 mod follow;
-mod greeting;
 mod influence;
 mod learned;
 mod ledger;
@@ -19,7 +18,7 @@ mod list;
 mod make;
 mod need;
 mod own;
-mod prepare_now;
+pub(crate) mod prepare;
 mod recorded;
 mod request;
 mod sandbox;
@@ -40,8 +39,7 @@ use crate::invocation::{Invocation, Main};
 use crate::reason::Reason;
 use crate::standby::Standbys;
 use follow::Child;
-use greeting::Greeting;
-use socket::Connection;
+use socket::{Connection, Greeting};
 use waiting::Waiting;
 
 pub(crate) use follow::{End, RunningProgram, die};
@@ -50,8 +48,6 @@ pub use ledger::Changed;
 pub(crate) use ledger::terminals;
 pub use list::{Running, RunningStandby, Stopped, list, stop};
 pub(crate) use make::{Injected, ParentRequest};
-pub(crate) use prepare_now::prepare_now;
-pub(crate) use recorded::learn_from;
 pub(crate) use request::{Inherited, environment};
 pub(crate) use sandbox::root;
 pub(crate) use state::{Parent, parents};

@@ -11,8 +11,8 @@ use std::path::{Component, Path, PathBuf};
 use preheat_launch::caches::CompileCache;
 
 use super::header::{BundleError, failed};
+use super::portability;
 use super::tar::Member;
-use super::traits;
 use crate::reason::Reason;
 
 /// The variable that names a cache directory other than the default.
@@ -70,7 +70,7 @@ pub(super) struct CacheFile {
 pub(super) fn list(cache_dir: &Path) -> io::Result<(Vec<CacheFile>, usize)> {
     let mut found = Vec::new();
     let mut strange = 0;
-    for cache in traits::carried() {
+    for cache in portability::carried() {
         let mut directories = vec![PathBuf::from(cache.directory())];
         while let Some(directory) = directories.pop() {
             let entries = match fs::read_dir(cache_dir.join(&directory)) {
@@ -84,7 +84,7 @@ pub(super) fn list(cache_dir: &Path) -> io::Result<(Vec<CacheFile>, usize)> {
                 let Ok(is) = fs::symlink_metadata(cache_dir.join(&path)) else {
                     continue;
                 };
-                if traits::is_passing(cache, &path) {
+                if portability::is_passing(cache, &path) {
                     continue;
                 }
                 if is.is_dir() {
@@ -144,7 +144,7 @@ pub(super) fn into(
     let mut there: BTreeMap<&str, bool> = BTreeMap::new();
     for (cache, member) in members {
         let target = cache_dir.join(&member.path);
-        let is_there = traits::is_one(cache)
+        let is_there = portability::is_one(cache)
             && *there
                 .entry(cache.variable)
                 .or_insert_with(|| has_something(&cache_dir.join(cache.directory())));

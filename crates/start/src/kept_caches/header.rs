@@ -14,7 +14,7 @@ use ::tar::EntryType;
 use serde::{Deserialize, Serialize};
 use twox_hash::XxHash64;
 
-use super::machine::Machine;
+use super::portability::Machine;
 use super::tar::{self, BLOCK};
 
 const NAME: &str = "preheat-caches.json";

@@ -11,9 +11,9 @@ use std::path::{Path, PathBuf};
 
 use super::cache_dir::{self, CacheFile};
 use super::header::{BundleError, Checksum, Header, failed};
-use super::machine::Machine;
+use super::portability::{self, Machine};
 use super::tar::{BLOCK, Member, padding};
-use super::{CHUNK, Step, Watch, files, traits};
+use super::{CHUNK, Step, Watch, files};
 
 /// The results of packing.
 #[derive(Debug, PartialEq, Eq)]
@@ -57,10 +57,10 @@ pub fn pack(
     }
     let mut written = Written::create(to)?;
     let mut header = Header::new(created, named, machine);
-    for cache in traits::kept() {
+    for cache in portability::kept() {
         let is_for = |found: &&CacheFile| {
             found.cache == cache
-                && traits::is_for_the_processor(cache, &found.path.to_string_lossy())
+                && portability::is_for_the_processor(cache, &found.path.to_string_lossy())
         };
         if found.iter().any(|found| is_for(&found)) {
             header.for_the_processor.push(cache.directory());

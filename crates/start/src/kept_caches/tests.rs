@@ -162,7 +162,7 @@ fn a_named_directory_is_used_for_all_caches_of_any_program() {
     assert_eq!(apply(&start.context(), &mut changes), Ok(()));
     let names: Vec<_> = changes.variables.iter().map(|(name, _)| *name).collect();
     assert!(
-        traits::kept().all(|cache| names.contains(&cache.variable)),
+        portability::kept().all(|cache| names.contains(&cache.variable)),
         "{names:?}"
     );
     for other in ["CUDA_CACHE_MAXSIZE", "TORCH_EXTENSIONS_DIR"] {

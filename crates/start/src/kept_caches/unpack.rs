@@ -14,9 +14,8 @@ use std::time::{Duration, SystemTime};
 use preheat_launch::caches::CompileCache;
 
 use super::header::{BundleError, Checksum, Header, damaged, failed};
-use super::machine::Machine;
+use super::portability::{self, Machine, Mentions};
 use super::tar::{self, Member};
-use super::traits::{self, Mentions};
 use super::{CHUNK, Step, Watch, cache_dir, files};
 
 /// The prefix of the name of the temporary directory.
@@ -105,7 +104,7 @@ pub fn unpack(
 fn cache_of(path: &str) -> Result<&'static CompileCache, BundleError> {
     let bad = |part: &str| matches!(part, "" | "." | "..") || part.contains('\0');
     let mut parts = path.split('/');
-    let cache = parts.next().and_then(traits::by_directory);
+    let cache = parts.next().and_then(portability::by_directory);
     match cache {
         Some(cache) if path.contains('/') && !parts.any(bad) => Ok(cache),
         _ => Err(BundleError::Refused(format!(
@@ -215,7 +214,7 @@ impl Extraction<'_> {
         }
         if members
             .iter()
-            .any(|(cache, _)| traits::has_path_in_keys(cache))
+            .any(|(cache, _)| portability::has_path_in_keys(cache))
         {
             notes.push(format!(
                 "JAX finds compiled code only under its original path, {packed_from}: in {cache_dir} it compiles again"

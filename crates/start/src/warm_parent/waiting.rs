@@ -9,10 +9,9 @@ use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
 use super::follow::{Child, is_stopped};
-use super::greeting::Greeting;
 use super::list::memory_of;
 use super::request::Fields;
-use super::socket::Connection;
+use super::socket::{Connection, Greeting};
 use super::state::{Parent, parents};
 use crate::reason::Reason;
 use crate::standby::{Standbys, Use};
