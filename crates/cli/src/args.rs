@@ -24,8 +24,8 @@ use preheat_lab::{DeviceChoice, FrameworkChoice};
 use preheat_model::lab::ExperimentId;
 use preheat_model::run::{IterationRule, Temperature};
 
+use crate::output::any_terminal_width;
 use crate::show::{ExportArguments, ShowArguments};
-use crate::terminal;
 
 /// The maximum width of help texts.
 pub const MAX_HELP_WIDTH: usize = 100;
@@ -52,7 +52,7 @@ pub struct Arguments {
 impl Arguments {
     /// Parses the command line of this process. Help, or a message about wrong usage, ends it.
     pub fn of_process() -> Arguments {
-        let width = terminal::width_of_any()
+        let width = any_terminal_width()
             .unwrap_or(MAX_HELP_WIDTH)
             .min(MAX_HELP_WIDTH);
         let mut command = Arguments::of_width(width);

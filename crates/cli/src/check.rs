@@ -20,10 +20,9 @@ use preheat_report::{
 
 use crate::args::{CheckArguments, LimitArguments, ResultArguments};
 use crate::exit::{self, Usage, complain};
-use crate::output::print;
+use crate::output::{print, stdout_terminal};
 use crate::saved::{self, Saved};
 use crate::show::{Format, Targets};
-use crate::terminal;
 
 pub fn run(arguments: &CheckArguments) -> Result<ExitCode> {
     if arguments.init {
@@ -122,7 +121,7 @@ fn show(
         };
         text.into_bytes()
     });
-    let mut text = check_terminal(report, &terminal::of_stdout());
+    let mut text = check_terminal(report, &stdout_terminal());
     if results.github {
         text.push_str(&check_github(report));
         summarize(report);

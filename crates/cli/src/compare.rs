@@ -20,7 +20,7 @@ use crate::args::CompareArguments;
 use crate::exit::{INCONCLUSIVE, REGRESSED, Usage};
 use crate::saved::{self, Saved};
 use crate::show::{DocumentFormat, Targets};
-use crate::{shell_words, terminal};
+use crate::{output, shell_words};
 
 pub fn run(arguments: &CompareArguments) -> Result<ExitCode> {
     let targets = Targets::of_document(&arguments.show)?;
@@ -203,7 +203,7 @@ fn show(
 ) -> Result<()> {
     let written = targets.write_comparison(report, [base.view(), new.view()]);
     // Write files first, so that a closed terminal does not lose them.
-    let printed = targets.print(&compare_terminal(report, &terminal::of_stdout()));
+    let printed = targets.print(&compare_terminal(report, &output::stdout_terminal()));
     written.and(printed)
 }
 
@@ -215,7 +215,7 @@ fn compare_lab_results(
     let settings = settings(arguments, CompareKind::Lab);
     let report = compare_labs((&arguments.base, base), (&arguments.new, new), &settings);
     let written = targets.write_comparison(&report, [None, None]);
-    let printed = targets.print(&compare_terminal(&report, &terminal::of_stdout()));
+    let printed = targets.print(&compare_terminal(&report, &output::stdout_terminal()));
     written.and(printed)?;
     Ok(code(arguments, &report))
 }

@@ -15,8 +15,7 @@ use preheat_report::{doctor_json, doctor_terminal};
 
 use crate::args::DoctorArguments;
 use crate::exit;
-use crate::output::{Target, print};
-use crate::terminal;
+use crate::output::{Target, print, stdout_terminal};
 
 pub fn run(arguments: &DoctorArguments) -> Result<ExitCode> {
     let json = arguments
@@ -29,7 +28,7 @@ pub fn run(arguments: &DoctorArguments) -> Result<ExitCode> {
     if interrupt::interrupted() {
         return Ok(ExitCode::from(exit::INTERRUPTED));
     }
-    let shown = doctor_terminal(&found, &terminal::of_stdout());
+    let shown = doctor_terminal(&found, &stdout_terminal());
     match json {
         None => print(shown.as_bytes())?,
         Some(target) => {

@@ -21,7 +21,6 @@ mod saved;
 mod shell_words;
 mod show;
 mod start;
-mod terminal;
 mod tool_environment;
 
 use std::process::ExitCode;

@@ -1,16 +1,19 @@
 //! Output destinations: directories of recordings, files that are checked to be writable before
-//! anything is measured, and standard output, which the reader may close.
-//! Opens a page in the browser.
+//! anything is measured, standard output, which the reader may close, and the terminal with its
+//! width, color and Unicode. Opens a page in the browser.
 
 use std::fmt::Display;
 use std::fs::{self, OpenOptions};
-use std::io::{self, Write};
+use std::io::{self, IsTerminal, Write};
+use std::os::fd::AsFd;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 use std::thread;
 use std::time::{Duration, Instant};
 
 use anyhow::{Context, Result, anyhow, bail};
+use preheat_report::Terminal;
+use terminal_size::{Height, Width};
 
 use crate::exit::Usage;
 use crate::shell_words;
@@ -154,4 +157,67 @@ fn start(command: &[String], page: &Path) -> io::Result<()> {
         }
     }
     Ok(())
+}
+
+/// The maximum width; longer lines are hard to read.
+const MAX_WIDTH: usize = 140;
+/// The width if none can be determined.
+const DEFAULT_WIDTH: usize = 80;
+
+/// The terminal of standard output.
+pub fn stdout_terminal() -> Terminal {
+    detect(io::stdout())
+}
+
+/// The terminal of standard error.
+pub fn stderr_terminal() -> Terminal {
+    detect(io::stderr())
+}
+
+fn detect(stream: impl AsFd + IsTerminal) -> Terminal {
+    let set = |name: &str| std::env::var_os(name).is_some_and(|value| !value.is_empty());
+    let dumb = std::env::var("TERM").is_ok_and(|term| term == "dumb");
+    Terminal {
+        width: terminal_width(&stream)
+            .unwrap_or(DEFAULT_WIDTH)
+            .min(MAX_WIDTH),
+        color: stream.is_terminal() && !set("NO_COLOR") && !dumb,
+        unicode: supports_unicode(),
+    }
+}
+
+/// The width of the terminal `stream`, else the value of COLUMNS.
+pub fn terminal_width(stream: impl AsFd) -> Option<usize> {
+    columns(terminal_size::terminal_size_of(stream))
+}
+
+/// The width of the terminal of any standard stream, else the value of COLUMNS.
+pub fn any_terminal_width() -> Option<usize> {
+    columns(terminal_size::terminal_size())
+}
+
+fn columns(size: Option<(Width, Height)>) -> Option<usize> {
+    match size {
+        Some((Width(columns), _)) if columns > 0 => Some(usize::from(columns)),
+        _ => std::env::var("COLUMNS")
+            .ok()?
+            .parse()
+            .ok()
+            .filter(|&columns| columns > 0),
+    }
+}
+
+/// Returns true if the locale uses UTF-8. The C locale counts too: it is the default in
+/// minimal containers, whose terminals usually support UTF-8.
+fn supports_unicode() -> bool {
+    let locale = ["LC_ALL", "LC_CTYPE", "LANG"]
+        .iter()
+        .find_map(|name| std::env::var(name).ok().filter(|value| !value.is_empty()));
+    match locale {
+        None => true,
+        Some(locale) => {
+            let locale = locale.to_lowercase();
+            locale.contains("utf") || locale == "c" || locale == "posix"
+        }
+    }
 }

@@ -5,7 +5,7 @@
 use std::io::{IsTerminal, Write};
 use std::time::Duration;
 
-use crate::terminal;
+use crate::output::terminal_width;
 
 /// The progress of a series of starts or files.
 pub struct Progress {
@@ -67,7 +67,7 @@ impl Bar {
         if !self.visible {
             return;
         }
-        let width = terminal::width(std::io::stderr()).unwrap_or(80);
+        let width = terminal_width(std::io::stderr()).unwrap_or(80);
         let text = line(progress, width);
         let _ = write!(std::io::stderr(), "\r\x1b[2K{text}");
         let _ = std::io::stderr().flush();

@@ -13,7 +13,6 @@ use crate::output;
 use crate::run::PAGE;
 use crate::saved::{self, Saved};
 use crate::show::{Targets, send};
-use crate::terminal;
 
 pub fn run(arguments: &ReportArguments) -> Result<ExitCode> {
     let path = &arguments.file;
@@ -45,7 +44,7 @@ pub fn run(arguments: &ReportArguments) -> Result<ExitCode> {
         ))
         .into());
     }
-    let terminal = terminal::of_stdout();
+    let terminal = output::stdout_terminal();
     match &saved {
         Saved::Recording(of) => {
             let targets = Targets::of_run(&show, &arguments.export)?;

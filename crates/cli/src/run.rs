@@ -18,7 +18,6 @@ use crate::args::RunArguments;
 use crate::exit::{Usage, complain};
 use crate::progress::{Bar, Progress};
 use crate::show::{RunFormat, Targets, send};
-use crate::terminal;
 use crate::{output, recorded};
 
 /// The HTML page in every recording.
@@ -140,7 +139,7 @@ fn print_report(
     page: Option<&PathBuf>,
     targets: &Targets<RunFormat>,
 ) {
-    let terminal = terminal::of_stderr();
+    let terminal = output::stderr_terminal();
     let mut text = String::from("\n");
     text.push_str(&run_terminal(&findings.report, &terminal));
     if let Some(page) = page {

@@ -18,9 +18,9 @@ use preheat_report::{
 };
 
 use crate::exit::Usage;
-use crate::otlp::{Collector, collector, variables};
-use crate::output::{Target, print};
-use crate::{run, terminal};
+use crate::otlp::{Collector, collector};
+use crate::output::{Target, print, stdout_terminal};
+use crate::{otlp, run};
 
 /// The flags for output files of any result.
 #[derive(Clone, Debug, Args)]
@@ -209,7 +209,7 @@ impl Targets<DocumentFormat> {
     pub fn show_lab(&self, report: &LabReport) -> Result<()> {
         let written = self.write_lab(report);
         // Write files first, so that a closed terminal does not lose them.
-        let printed = self.print(&lab_terminal(report, &terminal::of_stdout()));
+        let printed = self.print(&lab_terminal(report, &stdout_terminal()));
         written.and(printed)
     }
 
@@ -334,8 +334,8 @@ pub fn send(
     };
     let (starts, shown) = (&findings.report.starts, findings.view.start);
     let command: Vec<OsString> = recording.manifest.command.iter().map(Into::into).collect();
-    let resource = variables::attributes(&run::name(&command)).context("no spans were sent")?;
-    let headers = variables::headers().context("no spans were sent")?;
+    let resource = otlp::attributes(&run::name(&command)).context("no spans were sent")?;
+    let headers = otlp::headers().context("no spans were sent")?;
     let Some(request) = run_otlp(recording, &findings.starts, starts, shown, &resource) else {
         bail!("--otlp: the recording has no start that could be sent");
     };

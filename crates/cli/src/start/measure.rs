@@ -26,7 +26,6 @@ use crate::progress::{Bar, Progress};
 use crate::run::{PAGE, directory_line, name};
 use crate::saved::MEASUREMENT;
 use crate::show::{DocumentFormat, Targets};
-use crate::terminal;
 use crate::{output, recorded};
 
 /// The default number of starts per configuration; the first is a warm-up.
@@ -149,7 +148,7 @@ pub fn run(arguments: &StartArguments) -> Result<ExitCode> {
     let _ = fs::write(output.join(MEASUREMENT), measurement_json(&report));
     let _ = fs::write(output.join(PAGE), measurement_html(&report));
     let mut text = String::from("\n");
-    let terminal = terminal::of_stderr();
+    let terminal = output::stderr_terminal();
     text.push_str(&measurement_terminal(&report, &terminal));
     text.push_str(&format!("\nreport      {}/{PAGE}\n", output.display()));
     text.push_str(&directory_line(

@@ -18,9 +18,9 @@ use preheat_times::{Settings, read};
 
 use crate::args::ClassifyArguments;
 use crate::exit::{USAGE, Usage, complain};
+use crate::output::stdout_terminal;
 use crate::progress::{Bar, Progress};
 use crate::show::{DocumentFormat, Targets};
-use crate::terminal;
 
 /// The maximum number of unreadable files to report individually.
 const MAX_ERRORS: usize = 20;
@@ -37,7 +37,7 @@ pub fn run(arguments: &ClassifyArguments) -> Result<ExitCode> {
         });
         let printed = match report.benchmarks.len() {
             0 => Ok(()),
-            _ => targets.print(&classify_terminal(&report, &terminal::of_stdout())),
+            _ => targets.print(&classify_terminal(&report, &stdout_terminal())),
         };
         written.and(printed)?;
     }
