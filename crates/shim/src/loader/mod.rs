@@ -9,20 +9,21 @@
 
 pub(crate) mod caller;
 mod mapped_objects;
-mod real;
 
-pub(crate) use caller::entry;
-pub use mapped_objects::{Mapped, each_mapped};
-pub(crate) use mapped_objects::{adds, forked, may_ask, range_around, record_new};
-pub(crate) use real::{next, prepare};
-pub use real::{real_dlopen, real_dlsym};
+use std::ffi::{CStr, c_char, c_int, c_void};
+use std::mem::transmute;
+use std::ptr::null_mut;
+use std::sync::atomic::{AtomicPtr, Ordering};
+
+use preheat_wire::Kind;
 
 use crate::hooks;
 use crate::recorder::{self, now, usage};
 use caller::call_as;
-use preheat_wire::Kind;
-use std::ffi::{CStr, c_char, c_int, c_void};
-use std::ptr::null_mut;
+
+pub(crate) use caller::entry;
+pub use mapped_objects::{Mapped, each_mapped};
+pub(crate) use mapped_objects::{adds, forked, may_ask, range_around, record_new};
 
 /// The call of an entry. Passed in two registers, like two arguments.
 #[derive(Clone, Copy)]
@@ -67,7 +68,7 @@ entry!(
 );
 
 extern "C" fn looked_up(handle: *mut c_void, name: *const c_char, call: Call) -> Step {
-    let Some(real) = real::dlsym() else {
+    let Some(real) = find_dlsym() else {
         return Step::done(null_mut());
     };
     if name.is_null() {
@@ -88,7 +89,7 @@ extern "C" fn looked_up(handle: *mut c_void, name: *const c_char, call: Call) ->
             None => return Step::jump_to(real),
         }
     } else {
-        real::call_dlsym(real, handle, name)
+        call_dlsym(real, handle, name)
     };
     if found.is_null() {
         return Step::done(found);
@@ -101,7 +102,7 @@ extern "C" fn looked_up(handle: *mut c_void, name: *const c_char, call: Call) ->
 }
 
 extern "C" fn loaded(path: *mut c_void, flags: *const c_char, call: Call) -> Step {
-    let Some(real) = real::dlopen() else {
+    let Some(real) = find_dlopen() else {
         return Step::done(null_mut());
     };
     let nothing_new = path.is_null() || (flags as usize as c_int) & libc::RTLD_NOLOAD != 0;
@@ -141,4 +142,84 @@ fn is_loaded(real: *const c_void, gadget: *const u8, path: *mut c_void) -> bool 
     let handle = unsafe { call_as(real, gadget, path, flags) };
     // SAFETY: a handle that was just opened. The library stays loaded: others hold it.
     !handle.is_null() && unsafe { libc::dlclose(handle) } == 0
+}
+
+type Dlsym = unsafe extern "C" fn(*mut c_void, *const c_char) -> *mut c_void;
+type Dlopen = unsafe extern "C" fn(*const c_char, c_int) -> *mut c_void;
+
+/// The real `dlsym` is found with `dlvsym`, because our hook has its name. The versions:
+/// since glibc 2.34, and before that on each architecture.
+const VERSIONS: [&CStr; 3] = [c"GLIBC_2.34", c"GLIBC_2.2.5", c"GLIBC_2.17"];
+
+static DLSYM: AtomicPtr<c_void> = AtomicPtr::new(null_mut());
+static DLOPEN: AtomicPtr<c_void> = AtomicPtr::new(null_mut());
+
+fn find(place: &AtomicPtr<c_void>, name: &CStr) -> Option<*const c_void> {
+    let mut found = place.load(Ordering::Relaxed);
+    for version in VERSIONS {
+        if !found.is_null() {
+            break;
+        }
+        // SAFETY: both are C strings. "Next" is relative to this library: another preloaded
+        // library that hooks the same function is called as well.
+        found = unsafe { libc::dlvsym(libc::RTLD_NEXT, name.as_ptr(), version.as_ptr()) };
+    }
+    place.store(found, Ordering::Relaxed);
+    (!found.is_null()).then_some(found.cast_const())
+}
+
+fn find_dlsym() -> Option<*const c_void> {
+    find(&DLSYM, c"dlsym")
+}
+
+fn find_dlopen() -> Option<*const c_void> {
+    find(&DLOPEN, c"dlopen")
+}
+
+/// Looks them up early: the first lookup may allocate, which may not be allowed later.
+pub(crate) fn prepare() -> bool {
+    mapped_objects::lock_is_sound();
+    let both = find_dlsym().is_some() && find_dlopen().is_some();
+    mapped_objects::prepare();
+    both
+}
+
+fn call_dlsym(real: *const c_void, handle: *mut c_void, name: *const c_char) -> *mut c_void {
+    // SAFETY: `real` is the C library's dlsym.
+    let function: Dlsym = unsafe { transmute(real) };
+    // SAFETY: the arguments are the program's own.
+    unsafe { function(handle, name) }
+}
+
+/// The C library's `dlsym`; special handles are relative to this library.
+pub fn real_dlsym(handle: *mut c_void, name: &CStr) -> *mut c_void {
+    find_dlsym().map_or(null_mut(), |real| call_dlsym(real, handle, name.as_ptr()))
+}
+
+/// The C library's `dlopen`, not recorded, called from this library.
+pub fn real_dlopen(path: &CStr, flags: c_int) -> *mut c_void {
+    find_dlopen().map_or(null_mut(), |real| {
+        // SAFETY: `real` is the C library's dlopen.
+        let function: Dlopen = unsafe { transmute(real) };
+        // SAFETY: the path is a C string.
+        unsafe { function(path.as_ptr(), flags) }
+    })
+}
+
+/// The next definition of a function after that of this library.
+pub(crate) fn next(name: &CStr) -> *mut c_void {
+    real_dlsym(libc::RTLD_NEXT, name)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_real_functions_are_found() {
+        assert!(prepare());
+        let found = real_dlsym(libc::RTLD_DEFAULT, c"getpid");
+        assert_eq!(found as usize, libc::getpid as *const () as usize);
+        assert!(real_dlopen(c"/nowhere/lib.so", libc::RTLD_NOW).is_null());
+    }
 }
