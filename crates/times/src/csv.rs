@@ -9,8 +9,8 @@ use std::collections::HashMap;
 
 use preheat_model::classify::{Format, Measures, Times};
 
-use crate::cursor::Source;
 use crate::error::{Error, Notes, Problem, quoted};
+use crate::source::Source;
 use crate::starts::{Quota, Starts};
 use crate::{Result, Settings, number};
 

@@ -13,19 +13,19 @@
 #![forbid(unsafe_code)]
 
 mod csv;
-mod cursor;
 mod error;
 mod json;
+mod lines;
 mod number;
-mod numbers;
+mod source;
 mod starts;
 
 use std::io::Read;
 
 use preheat_model::classify::{Format, Times};
 
-use crate::cursor::{BUFFER, Source};
 use crate::error::quoted;
+use crate::source::{BUFFER, Source};
 
 pub use error::Error;
 pub use number::{TimeUnit, UnknownUnit};
@@ -83,7 +83,7 @@ pub(crate) fn recognize(
 ) -> Result<Vec<String>> {
     let mut source = Source::new(Box::new(input));
     if source.ahead(3)?.starts_with(b"BZh") {
-        source = Source::new(Box::new(cursor::bzip2(source)));
+        source = Source::new(Box::new(source::bzip2(source)));
         if source.ahead(3)?.starts_with(b"BZh") {
             return Err(Error::new("it is compressed twice; unpack it once"));
         }
@@ -120,7 +120,7 @@ pub(crate) fn recognize(
         None => Err(Error::new("it is empty")),
         Some(b'{' | b'[') => json::read(&mut source, settings, emit),
         Some(_) if is_table(ahead) => csv::read(&mut source, settings, emit),
-        Some(_) => numbers::read(&mut source, settings, emit),
+        Some(_) => lines::read(&mut source, settings, emit),
     }
 }
 

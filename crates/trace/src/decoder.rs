@@ -14,8 +14,7 @@ use preheat_model::run::trace::{
 use preheat_wire as wire;
 use preheat_wire::{Event, Iteration, Kind, Record, SLOT_BYTES, Shape, Slot};
 
-use crate::definitions::SYMBOLS;
-use crate::functions::Functions;
+use crate::definitions::{Functions, SYMBOLS};
 use crate::nest::OPEN;
 use crate::slots::{fields, further, owned, text, u16_at, u32_at, u64_at, usage};
 

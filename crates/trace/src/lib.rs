@@ -19,7 +19,6 @@ mod definitions;
 mod document;
 mod error;
 mod files_used;
-mod functions;
 mod join;
 mod layout;
 mod nest;

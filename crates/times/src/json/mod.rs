@@ -6,15 +6,14 @@
 mod hyperfine;
 mod jmh;
 mod krun;
-mod plain;
 mod pull;
 mod pyperf;
 mod run;
 
-use preheat_model::classify::{Format, Times};
+use preheat_model::classify::{Format, Measures, Times};
 
-use crate::cursor::Source;
 use crate::error::{Error, Notes};
+use crate::source::Source;
 use crate::starts::{Quota, Starts};
 use crate::{Result, Settings, number};
 use pull::{Json, Kind};
@@ -65,7 +64,7 @@ pub(crate) fn read(
 
 /// Reads a document that is a list.
 fn list(json: &mut Json, reading: &mut Reading) -> Result<()> {
-    let mut plain = plain::Plain::default();
+    let mut plain = Plain::default();
     let mut jmh = jmh::Jmh::default();
     json.array(|json, at| match json.kind()? {
         Kind::Object if plain.is_empty() => jmh.add(json, reading),
@@ -145,4 +144,46 @@ fn time(json: &mut Json, starts: &mut Starts, in_a_second: f64, quota: &mut Quot
     number::time(value, in_a_second, &json.digits)
         .and_then(|seconds| starts.push(seconds, quota))
         .map_err(|why| json.fail_number(why))
+}
+
+/// The starts read so far.
+#[derive(Default)]
+struct Plain {
+    starts: Starts,
+    /// The type of the elements.
+    of: Option<Kind>,
+}
+
+impl Plain {
+    pub fn is_empty(&self) -> bool {
+        self.of.is_none()
+    }
+
+    /// Reads one element of the outer list.
+    pub fn add(&mut self, json: &mut Json, at: usize, reading: &mut Reading) -> Result<()> {
+        let in_a_second = reading.settings.unit.unwrap_or_default().in_a_second();
+        let kind = json.kind()?;
+        if at > 0 && self.of != Some(kind) && matches!(kind, Kind::Number | Kind::Array) {
+            return Err(json.fail("numbers and lists are mixed in this list"));
+        }
+        self.of = Some(kind);
+        if kind != Kind::Array {
+            return time(json, &mut self.starts, in_a_second, &mut reading.quota);
+        }
+        (self.starts.begin(&mut reading.quota)).map_err(|why| json.fail(why))?;
+        times(json, &mut self.starts, in_a_second, &mut reading.quota)?;
+        if self.starts.last_is_empty() {
+            return Err(json.fail("this start has no iterations"));
+        }
+        (self.starts.mixed(reading.settings)).map_err(|why| json.fail(why))
+    }
+
+    /// Delivers the benchmark.
+    pub fn finish(self, json: &Json, reading: &mut Reading) -> Result<()> {
+        let name = reading.settings.name.clone();
+        match self.starts.finish(name, Measures::Iterations, Vec::new()) {
+            Some(times) => reading.deliver(json, Format::Json, times),
+            None => Err(json.fail("this list is empty")),
+        }
+    }
 }

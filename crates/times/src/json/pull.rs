@@ -7,8 +7,8 @@
 //! calls itself experimental.
 
 use crate::Result;
-use crate::cursor::Source;
 use crate::error::{Error, quoted};
+use crate::source::Source;
 
 /// The maximum length of a text that is used: names and units.
 const MAX_TEXT_BYTES: usize = 64 << 10;

@@ -2,8 +2,8 @@
 
 use preheat_model::classify::{Format, Measures, Times};
 
-use crate::cursor::Source;
 use crate::error::{Error, Problem, quoted};
+use crate::source::Source;
 use crate::starts::{Quota, Starts};
 use crate::{Result, Settings, number};
 
