@@ -448,6 +448,10 @@ fn an_act_happens_once_in_each_start() {
             "socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM).sendto(b'x', 'listens')",
             "sends to a socket",
         ),
+        (
+            "socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM).sendmsg([b'x'], [], 0, 'listens')",
+            "sends to a socket",
+        ),
     ] {
         let Some((warm, installed)) = Warm::with_package("numpy", "import json, acts\n") else {
             return;
