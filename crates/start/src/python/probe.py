@@ -162,11 +162,12 @@ class Before:
         self.name = os.path.basename(main) if main else "the program"
 
         def read(_):
-            known = tools.load("before.py")
+            known, redirects = tools.load("before.py"), tools.load("redirects.py")["Redirects"]
             files = [path for path, _ in plan.own]
             try:
                 code, names = plan.one.get("code"), plan.influences
-                own = known["Own"](main, code, files, names, plan.harmless, ran or {})
+                how = plan.harmless, ran or {}, redirects
+                own = known["Own"](main, code, files, names, *how)
                 own.is_module = "main" in plan.one
                 said = [("import", name) for name in own.imports()]
                 said += [("sets", name) for name in own.variables()]
