@@ -386,7 +386,7 @@ def run_trial(names, plan, tools, sets, is_part, is_restricted, has_begun, say):
     have run."""
     before, environment = descriptors(), dict(os.environ._data)
     tracer, watch = tools.tracer, tools.watching["Watch"](tools.tracer)
-    draws, exits = tools.draws["Draws"](), tools.exits(tools.finalizers)
+    draws, exits = tools.draws["Draws"](tools.importing), tools.exits(tools.finalizers)
     asked = watch.take()
     watch.watch_code(tools.importing)
     watch.arguments.names_later = not has_begun and "main" in plan.one
