@@ -448,6 +448,10 @@ fn an_act_happens_once_in_each_start() {
             "socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM).sendto(b'x', 'listens')",
             "sends to a socket",
         ),
+        (
+            "socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM).sendmsg([b'x'], [], 0, 'listens')",
+            "sends to a socket",
+        ),
     ] {
         let Some((warm, installed)) = Warm::with_package("numpy", "import json, acts\n") else {
             return;
@@ -521,6 +525,26 @@ fn values_by_chance_are_drawn_in_each_start() {
             Some("draws random numbers"),
         ),
         (
+            "import random\nvalue = random.Random().getrandbits(64)",
+            Some("draws random numbers"),
+        ),
+        (
+            "import random\nclass Own(random.Random): pass\nvalue = Own().sample(range(99999), 5)",
+            Some("draws random numbers"),
+        ),
+        (
+            "import tempfile\nvalue = tempfile.mktemp()",
+            Some("draws random numbers"),
+        ),
+        (
+            "import ssl\nvalue = ssl.RAND_bytes(8)",
+            Some("keeps random bytes"),
+        ),
+        (
+            "import _ssl\nvalue = _ssl.RAND_bytes(8)",
+            Some("keeps random bytes"),
+        ),
+        (
             "value = open('/dev/urandom', 'rb').read(16)",
             Some("reads random bytes"),
         ),
@@ -573,6 +597,28 @@ value = Later()",
             None => assert!(!listed.contains("draws"), "{package}: {listed}"),
         }
     }
+}
+
+/// A generator with a constant seed draws the same numbers in each process.
+#[test]
+fn numbers_by_a_constant_seed_are_drawn_ahead() {
+    let program = "import json, draws\nprint(draws.value, draws.later.random() != draws.value)\n";
+    let Some((warm, installed)) = Warm::with_package("numpy", program) else {
+        return;
+    };
+    let package = "import random
+own = random.Random(7)
+value = own.random()
+later = random.Random()
+later.seed('text')
+value += later.random() + random.Random(x=3).random()
+later = random.Random()
+";
+    fs::write(installed.join("draws.py"), package).expect("it is written");
+    warm.warm_up(&PROGRAM, &as_is);
+    assert!(agrees(&warm, &PROGRAM, &as_is).0.contains("started warm"));
+    let listed = left_out(&warm);
+    assert!(!listed.contains("not ahead"), "{listed}");
 }
 
 /// A module that reads a file which differs at each start is left out after a while.

@@ -27,6 +27,7 @@ const PYTHON: &[(&str, &[u8])] = &[
     ("probe.py", include_bytes!("python/probe.py")),
     ("tracer.py", include_bytes!("python/tracer.py")),
     ("before.py", include_bytes!("python/before.py")),
+    ("redirects.py", include_bytes!("python/redirects.py")),
     ("prefix.py", include_bytes!("python/prefix.py")),
     ("watch.py", include_bytes!("python/watch.py")),
     ("draws.py", include_bytes!("python/draws.py")),

@@ -137,6 +137,12 @@ pub enum Reason {
     /// An act of a module, as the tracer describes it.
     #[error("one of its modules {0}")]
     Acted(String),
+    /// Those of cron jobs and logins, for example.
+    #[error(
+        "its starts have different session keyrings, and no start could use the warm parents of \
+         earlier ones"
+    )]
+    KeyringsDiffer,
     #[error("{0}, and earlier parents did not match any start either")]
     NeverMatches(Box<Reason>),
     /// A refusal that an earlier process has stored, see [`Reason::stored`].

@@ -49,11 +49,13 @@ NAMES = frozenset(dir(builtins))
 class Own:
     """The program's source files."""
 
-    def __init__(self, main, code, files, names, harmless, ran):
+    def __init__(self, main, code, files, names, harmless, ran, redirects):
         """`harmless` are names of functions that change no setting of a library; `ran` maps files
-        to the line up to which they have already run."""
+        to the line up to which they have already run; `redirects` is the class that finds
+        functions which change where modules are searched for."""
         self.main, self.code, self.files, self.names = main, code, files, names
         self.harmless = harmless
+        self.redirects = redirects(lambda name: Order(files).own(name) is not None)
         # The main file is started by `python -m`.
         self.is_module = False
         # Code that may influence an import: line, path, predicate.
@@ -70,23 +72,27 @@ class Own:
                 self.influences.append((0, path, "cannot be analyzed"))
             tree = parsed(path)
             line = ran.get(path, 0)
-            tree.body = [each for each in tree.body if is_left(each, line)]
-            self.search(path, tree)
+            left = [each for each in tree.body if is_left(each, line)]
+            self.search(path, ast.Module(left, []), tree)
         if code is not None:
-            self.search("<string>", parse(code))
+            tree = parse(code)
+            self.search("<string>", tree, tree)
 
-    def search(self, path, tree):
+    def search(self, path, tree, whole):
+        """Searches the code that may still run. Names are bound by the whole file."""
         self.trees.append(tree)
-        bound, constants = imported(tree), constants_of(tree)
-        libraries = self.libraries(tree)
+        bound, constants = imported(whole), constants_of(whole)
+        libraries = self.libraries(whole)
         returned = {
             target.id
-            for node in ast.walk(tree)
+            for node in ast.walk(whole)
             if isinstance(node, (ast.Assign, ast.AnnAssign, ast.NamedExpr))
             and is_call_of(node.value, libraries)
             for target in getattr(node, "targets", None) or [node.target]
             if isinstance(target, ast.Name)
         }
+        for node, what in self.redirects.used(tree, whole):
+            self.influences.append((node.lineno, path, what))
         for node in ast.walk(tree):
             what = influence(node, bound, self.names) or changed(node, libraries)
             if what:

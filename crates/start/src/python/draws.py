@@ -39,12 +39,27 @@ HARMLESS_AT_FORKS |= {"loguru", "matplotlib", "numpy", "pymongo", "setuptools", 
 NOTICE_FORKS = {"filelock"}
 
 
+# Files whose random names must be removed before the import ends, or are drawn again.
+NAMES_FILES = "tempfile"
+
+EXECUTED = """
+def make(original, see):
+    def _call_with_frames_removed(f, *args, **kwds):
+        result = original(f, *args, **kwds)
+        see(f, args)
+        return result
+    return _call_with_frames_removed
+"""
+
+
 class Draws:
     """Records what is drawn in this process from now on."""
 
-    def __init__(self, sees_torch=True):
+    def __init__(self, importing, sees_torch=True):
         self.why, self.sees_torch = None, sees_torch
         self.states, self.strange = {}, 0
+        # Generators of modules that were seeded randomly, with their states then.
+        self.seeded = {}
         for name in ("urandom", "getrandom"):
             self.stand_in(name, self.random_bytes)
         for name in ("getpid", "getppid"):
@@ -63,6 +78,34 @@ class Draws:
         random = sys.modules.get("random")
         if random is not None:
             random._urandom = os.urandom
+        for name in LATER:
+            if name in sys.modules:
+                self.watch_module(sys.modules[name], name)
+        bootstrap = importing["bootstrap"]
+        make, original = importing["compiled"](EXECUTED)["make"], bootstrap._call_with_frames_removed
+        bootstrap._call_with_frames_removed = make(original, self.executed)
+
+    def executed(self, function, values):
+        """Called after a module was executed: Python code, with its names, or native code."""
+        if function is exec:
+            name = values[1].get("__name__")
+        else:
+            name = getattr(values[0], "__name__", None) if values else None
+        # A function of the import system may have other values.
+        if isinstance(name, str) and name in LATER and name in sys.modules:
+            self.watch_module(sys.modules[name], name)
+
+    def watch_module(self, module, name):
+        """Watches the functions of a module that draw, each module once."""
+        original = getattr(module, LATER[name], None)
+        if original is None or getattr(original, "__module__", None) == __name__:
+            return
+        if name == "random":
+            self.watch_seeds(module.Random)
+        elif name == NAMES_FILES:
+            self.stand_in("mktemp", self.numbers, [module])
+        else:
+            self.stand_in("RAND_bytes", self.random_bytes, [module])
 
     def stand_in(self, name, note, modules=(os, sys.modules["posix"])):
         original = getattr(modules[0], name, None)
@@ -95,6 +138,41 @@ class Draws:
             return
         if not notices_forks(frame):
             self.why = self.why or "keeps the process ID when it is imported"
+
+    def watch_seeds(self, kind):
+        """Detects generators that are seeded randomly and then draw."""
+        if getattr(kind.seed, "__module__", None) == __name__:
+            return
+        original, begin, end = kind.seed, self.begin_seed, self.end_seed
+
+        def seed(self, a=None, *values, **named):
+            begin(self)
+            original(self, a, *values, **named)
+            if a is None:
+                end(self, sys._getframe(1))
+
+        kind.seed = seed
+
+    def begin_seed(self, generator):
+        """It may have drawn from the state that it loses."""
+        self.check_seeded(self.seeded.pop(id(generator), None))
+
+    def end_seed(self, generator, frame):
+        """Notes a generator that was seeded randomly, unless each start seeds it again."""
+        if generator is getattr(sys.modules.get("random"), "_inst", None):
+            return
+        while frame and module_of(frame) == "random":
+            frame = frame.f_back
+        if frame and module_of(frame) != NAMES_FILES and not self.is_renewed(frame):
+            # It must not be freed: another one could be in its place.
+            self.seeded[id(generator)] = generator, state_of_one(generator)
+
+    def check_seeded(self, known):
+        if known and state_of_one(known[0]) != known[1]:
+            self.numbers()
+
+    def numbers(self, *_):
+        self.why = self.why or "draws random numbers when it is imported"
 
     def watch_threads(self, kind):
         original = kind.native_id.fget
@@ -163,7 +241,9 @@ class Draws:
         for name, state in generators(self.sees_torch).items():
             before = self.states.setdefault(name, state)
             if before != state:
-                self.why = self.why or "draws random numbers when it is imported"
+                self.numbers()
+        for known in self.seeded.values():
+            self.check_seeded(known)
         if self.has_strange_generator():
             self.why = self.why or "creates a random generator that cannot be seeded again"
         why, self.why = self.why, None
@@ -183,6 +263,15 @@ class Draws:
         import gc
 
         return any(type(each) in strange for each in gc.get_objects())
+
+
+# Modules that may be imported later, each with a function that is then watched.
+LATER = {"random": "Random", "_ssl": "RAND_bytes", "tempfile": "mktemp"}
+
+
+def state_of_one(generator):
+    """The state of a generator, without methods that a subclass may override."""
+    return sys.modules["_random"].Random.getstate(generator)
 
 
 def subclasses(of):

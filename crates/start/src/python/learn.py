@@ -234,6 +234,18 @@ def facts():
     yield from settings()
 
 
+def processors():
+    """The processors that may run this process; None on a machine with too many."""
+    try:
+        return sorted(os.sched_getaffinity(0))
+    except OSError:
+        return None
+
+
+# At the beginning: the starts of a program may have others.
+FIRST_PROCESSORS = processors()
+
+
 def settings():
     """Yields settings of the process on which imports may depend, and that are no attributes. Only
     modules that are loaded are asked."""
@@ -245,6 +257,8 @@ def settings():
     if resource:
         limits = [name for name in dir(resource) if name.startswith("RLIMIT_")]
         yield "limits", str([resource.getrlimit(getattr(resource, name)) for name in limits])
+    now = processors()
+    yield "on which processors it runs", str(now if now != FIRST_PROCESSORS else None)
     yield "how native libraries are loaded", str(sys.getdlopenflags())
     digits = getattr(sys, "get_int_max_str_digits", int)
     yield "the longest number in a text", str(digits())
@@ -262,6 +276,9 @@ def passing_settings():
     gc = sys.modules.get("gc")
     if gc:
         yield "whether garbage is collected", str(gc.isenabled())
+    faults = sys.modules.get("faulthandler")
+    if faults:
+        yield "whether faults are reported", str(faults.is_enabled())
     names = [getattr(hook, "__qualname__", None) for hook in sys.get_asyncgen_hooks()]
     yield "the hooks of asynchronous generators", str(names)
     yield "the tracking of coroutines", str(sys.get_coroutine_origin_tracking_depth())
@@ -276,6 +293,7 @@ DECIMAL_NUMBERS = [28, "ROUND_HALF_EVEN", -999999, 999999, 1, 0]
 DECIMAL_NUMBERS += ["DivisionByZero", "InvalidOperation", "Overflow"]
 INITIAL = {
     "the default timeout of sockets": "None",
+    "whether faults are reported": "False",
     "the context of decimal": str([DECIMAL_NUMBERS, DECIMAL_NUMBERS]),
 }
 

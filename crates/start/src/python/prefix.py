@@ -213,7 +213,7 @@ class Trial:
         self.environment = dict(os.environ._data)
         self.watch = tools.watching["Watch"](tools.tracer, False)
         # PyTorch's generator begins with the same seed in each process.
-        self.draws = tools.draws["Draws"](False)
+        self.draws = tools.draws["Draws"](tools.importing, False)
         self.asked = self.watch.take()
         self.reads_arguments = False
         self.arguments = [(name, each, list(each)) for name, each in self.watch.lists()]

@@ -162,11 +162,12 @@ class Before:
         self.name = os.path.basename(main) if main else "the program"
 
         def read(_):
-            known = tools.load("before.py")
+            known, redirects = tools.load("before.py"), tools.load("redirects.py")["Redirects"]
             files = [path for path, _ in plan.own]
             try:
                 code, names = plan.one.get("code"), plan.influences
-                own = known["Own"](main, code, files, names, plan.harmless, ran or {})
+                how = plan.harmless, ran or {}, redirects
+                own = known["Own"](main, code, files, names, *how)
                 own.is_module = "main" in plan.one
                 said = [("import", name) for name in own.imports()]
                 said += [("sets", name) for name in own.variables()]
@@ -385,7 +386,7 @@ def run_trial(names, plan, tools, sets, is_part, is_restricted, has_begun, say):
     have run."""
     before, environment = descriptors(), dict(os.environ._data)
     tracer, watch = tools.tracer, tools.watching["Watch"](tools.tracer)
-    draws, exits = tools.draws["Draws"](), tools.exits(tools.finalizers)
+    draws, exits = tools.draws["Draws"](tools.importing), tools.exits(tools.finalizers)
     asked = watch.take()
     watch.watch_code(tools.importing)
     watch.arguments.names_later = not has_begun and "main" in plan.one

@@ -164,6 +164,9 @@ class Parent:
         self.last = tools.time.monotonic()
         self.idle = float(plan.one["idle"])
         self.leader = os.getsid(0) if plan.one["terminal"] == "yes" else 0
+        # The beginning of its line in /proc/keys.
+        keyring = plan.one["keyring"]
+        self.keyring = b"%08x " % int(keyring) if keyring.isdigit() else None
 
     def goes_on(self, path):
         """Returns False when the parent should exit."""
@@ -177,7 +180,32 @@ class Parent:
             return False
         if self.tools.time.monotonic() - self.last > self.idle or self.is_memory_short():
             return False
+        if self.keyring and self.is_keyring_revoked():
+            if self.served == 0:
+                self.note_unused()
+            return False
         return not self.leader or os.path.exists("/proc/%d" % self.leader)
+
+    def is_keyring_revoked(self):
+        """Returns True if the login or job that has the session keyring of this process has revoked
+        it. Containers often hide the list of keys."""
+        try:
+            with open("/proc/keys", "rb", 0) as file:
+                lines = file.readall().split(b"\n")
+        except OSError:
+            return False
+        fields = [line.split(None, 4) for line in lines if line.startswith(self.keyring)]
+        return any(b"R" in each[1] or b"D" in each[1] or each[3] == b"expd" for each in fields)
+
+    def note_unused(self):
+        """The next login should not get another parent that no start can use (need.rs)."""
+        try:
+            flags = os.O_WRONLY | os.O_CREAT | os.O_APPEND | os.O_CLOEXEC
+            fd = os.open(self.plan.path(".unused"), flags, 0o600)
+            os.write(fd, b"x")
+            os.close(fd)
+        except OSError:
+            pass
 
     def is_memory_short(self):
         return self.memory["is_short"](self.memory["available"]())

@@ -132,7 +132,7 @@ fn tidy(directory: &Path) -> io::Result<()> {
     for entry in fs::read_dir(directory)?.flatten() {
         let path = entry.path();
         let ending = path.extension().unwrap_or_default();
-        if ["plain", "lock", "nostandby", "waits", "standby"]
+        if ["plain", "unused", "lock", "nostandby", "waits", "standby"]
             .iter()
             .any(|it| ending == *it)
         {

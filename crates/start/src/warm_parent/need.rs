@@ -9,6 +9,7 @@ use std::fs;
 use std::io;
 use std::path::PathBuf;
 
+use super::REFUSED_FOR;
 use super::learned::{self, Learned};
 use super::list::{forget, is_alive, leave, served};
 use super::make::ParentRequest;
@@ -45,6 +46,8 @@ impl ParentRequest<'_> {
                 return Ok(None);
             }
         }
+        // Parents of keyrings that have ended have left, and were not used either.
+        let mut of_keyrings = self.unused();
         // A parent without starts did not match the next start either.
         let is_idle = |parent: &Parent| served(parent).is_none_or(|starts| starts == 0);
         let (mut idle, used): (Vec<_>, Vec<_>) =
@@ -60,7 +63,15 @@ impl ParentRequest<'_> {
                 leave(&parent);
             }
         }
-        if !replaced.is_empty() || idle.len() + used.len() < MAX_PARENTS {
+        let is_of_keyring = |(_, why): &&(Parent, Reason)| matches!(why, Reason::OtherKeyring);
+        of_keyrings += idle.iter().filter(is_of_keyring).count();
+        let is_full = idle.len() + used.len() >= MAX_PARENTS;
+        if replaced.is_empty() && (of_keyrings >= MAX_PARENTS || is_full && of_keyrings > 0) {
+            // Another login or job would not use another one.
+            fs::write(self.refusal(), Reason::KeyringsDiffer.stored())?;
+            return Ok(None);
+        }
+        if !replaced.is_empty() || !is_full {
             return Ok(Some(replaced));
         }
         if used.is_empty() {
@@ -74,6 +85,29 @@ impl ParentRequest<'_> {
             leave(oldest);
         }
         Ok(Some(replaced))
+    }
+}
+
+impl ParentRequest<'_> {
+    /// The number of parents that have exited with their session keyrings lately, before any start
+    /// could use them. Each has written a byte.
+    fn unused(&self) -> usize {
+        let path = self
+            .directories
+            .run
+            .join(name(&self.identity.whole) + ".unused");
+        let is_recent = |of: &fs::Metadata| {
+            let age = of.modified().ok().and_then(|then| then.elapsed().ok());
+            age.is_none_or(|age| age < REFUSED_FOR)
+        };
+        match fs::metadata(&path) {
+            Ok(of) if is_recent(&of) => usize::try_from(of.len()).unwrap_or(MAX_PARENTS),
+            Ok(_) => {
+                let _ = fs::remove_file(&path);
+                0
+            }
+            Err(_) => 0,
+        }
     }
 }
 

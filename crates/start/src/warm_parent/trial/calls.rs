@@ -70,7 +70,6 @@ impl Call {
             | libc::SYS_lchown
             | libc::SYS_utime
             | libc::SYS_utimes => return self.writes(&[(here, first)], "changes"),
-            libc::SYS_futimesat => return self.writes(&[(first as c_int, second)], "changes"),
             libc::SYS_link | libc::SYS_symlink => {
                 return self.writes(&[(here, second)], "creates");
             }
@@ -78,6 +77,8 @@ impl Call {
             libc::SYS_fork => return starts_process(),
             libc::SYS_vfork => return Meaning::Starts,
             libc::SYS_getdents => return self.lists(first),
+            libc::SYS_futimesat if second == 0 => return self.changes(first),
+            libc::SYS_futimesat => return self.writes(&[(first as c_int, second)], "changes"),
             libc::SYS_poll
             | libc::SYS_select
             | libc::SYS_epoll_wait
@@ -127,6 +128,12 @@ impl Call {
                 &[(first as c_int, second), (third as c_int, fourth)],
                 "renames",
             ),
+            // Without a path, they change an open file, which may be open for reading only.
+            libc::SYS_fchownat | libc::SYS_utimensat
+                if self.path(first as c_int, second).is_none() =>
+            {
+                self.changes(first)
+            }
             libc::SYS_fchmodat | libc::SYS_fchownat | libc::SYS_utimensat => {
                 self.writes(&[(first as c_int, second)], "changes")
             }
@@ -134,7 +141,6 @@ impl Call {
             libc::SYS_symlinkat => self.writes(&[(second as c_int, third)], "creates"),
             libc::SYS_mknodat => self.writes(&[(first as c_int, second)], "creates"),
             libc::SYS_truncate => self.writes(&[(here, first)], "changes"),
-            // Only files opened for writing can be changed through their descriptors.
             libc::SYS_ftruncate
             | libc::SYS_fchmod
             | libc::SYS_fchown
@@ -144,6 +150,8 @@ impl Call {
             libc::SYS_ioctl if TERMINAL_QUERIES.contains(&second) && first <= 2 => {
                 Meaning::AsksTerminal(first as c_int)
             }
+            // Its children get their standard streams, with these flags, from their clients.
+            libc::SYS_ioctl if is_flag(second) && first <= 2 => acts("changes a standard stream"),
             // Flags of a descriptor, or terminal requests for another descriptor.
             libc::SYS_ioctl if TERMINAL_QUERIES.contains(&second) || is_flag(second) => {
                 Meaning::Nothing
@@ -153,6 +161,7 @@ impl Call {
                 libc::F_SETLK | libc::F_SETLKW | libc::F_OFD_SETLK | libc::F_OFD_SETLKW => {
                     acts("locks a file")
                 }
+                libc::F_SETFD | libc::F_SETFL if first <= 2 => acts("changes a standard stream"),
                 libc::F_DUPFD
                 | libc::F_DUPFD_CLOEXEC
                 | libc::F_GETFD
@@ -192,7 +201,16 @@ impl Call {
             libc::SYS_connect => self.connects(second),
             libc::SYS_bind => self.binds(second),
             libc::SYS_sendto if self.arguments[4] != 0 => acts("sends to a socket"),
+            libc::SYS_sendmsg => self.sends_message(second),
+            libc::SYS_sendmmsg => acts("sends to a socket"),
+            libc::SYS_socket => opens_socket(first),
+            libc::SYS_setsockopt => changes_socket(second, third),
             libc::SYS_listen | libc::SYS_accept | libc::SYS_accept4 => acts("listens on a socket"),
+            libc::SYS_inotify_add_watch => self.asks(here, second, Question::File),
+            // Settings of a thread, which its children inherit.
+            libc::SYS_prlimit64 if third == 0 || self.is_own(first) => Meaning::Nothing,
+            libc::SYS_sched_setaffinity if self.is_own(first) => Meaning::Nothing,
+            libc::SYS_prlimit64 | libc::SYS_sched_setaffinity => acts("changes another process"),
             libc::SYS_uname => Meaning::AsksHost,
             libc::SYS_prctl => process_control(first),
             libc::SYS_chdir | libc::SYS_fchdir => acts("changes the current directory"),
@@ -257,12 +275,14 @@ impl Call {
     /// Returns true for reads of a standard stream. Questions about its type and position are seen in
     /// Python (`draws.py`): the Fortran runtime and LLVM ask them, too.
     pub(super) fn reads_stream(&self) -> bool {
-        const READS: [c_long; 5] = [
+        const READS: [c_long; 7] = [
             libc::SYS_read,
             libc::SYS_readv,
             libc::SYS_pread64,
             libc::SYS_preadv,
             libc::SYS_preadv2,
+            libc::SYS_recvfrom,
+            libc::SYS_recvmsg,
         ];
         self.arguments[0] <= 2 && READS.contains(&self.number)
     }
@@ -283,6 +303,9 @@ impl Call {
         let creates = libc::O_CREAT | libc::O_TRUNC;
         if flags & libc::O_ACCMODE != libc::O_RDONLY || flags & creates != 0 {
             return self.writes(&[(directory, at)], "writes");
+        }
+        if flags & libc::O_PATH == 0 && self.path(directory, at).is_some_and(is_device) {
+            return acts("opens a device or a named pipe");
         }
         self.asks(directory, at, Question::File)
     }
@@ -323,11 +346,13 @@ impl Call {
         }
     }
 
-    /// Mapping a semaphore that has no name yet means nothing: naming it does.
+    /// Mapping a semaphore that has no name yet means nothing: naming it does. Memory without a
+    /// file can be made writable later; a file for that must have been opened for writing.
     fn shares_memory(&self) -> Meaning {
         let [_, _, protection, flags, fd, _] = self.arguments;
-        let is_shared = flags as c_int & libc::MAP_SHARED != 0;
-        if !is_shared || protection as c_int & libc::PROT_WRITE == 0 {
+        let has = |flag: c_int| flags as c_int & flag != 0;
+        let is_writable = protection as c_int & libc::PROT_WRITE != 0;
+        if !has(libc::MAP_SHARED) || !is_writable && !has(libc::MAP_ANONYMOUS) {
             return Meaning::Nothing;
         }
         match breakpoints::descriptor(self.process, fd as c_int) {
@@ -411,6 +436,21 @@ impl Call {
         }
     }
 
+    /// Returns true for the number of a thread of this process; 0 is the calling one.
+    fn is_own(&self, thread: u64) -> bool {
+        thread == 0 || Path::new(&format!("/proc/{}/task/{thread}", self.process)).exists()
+    }
+
+    /// Sending a message without an address only reaches sockets of this process: connecting to
+    /// others is an act.
+    fn sends_message(&self, message: u64) -> Meaning {
+        // The address is the first field.
+        match breakpoints::number(self.process, message) {
+            Some(0) => Meaning::Nothing,
+            _ => acts("sends to a socket"),
+        }
+    }
+
     /// Connecting to a missing local socket only asks for its presence; the C library does
     /// this to find a daemon.
     fn connects(&self, address: u64) -> Meaning {
@@ -466,6 +506,25 @@ fn clones(flags: u64) -> Meaning {
         (true, _) => Meaning::Nothing,
         (false, true) => Meaning::Starts,
         (false, false) => starts_process(),
+    }
+}
+
+/// Sockets of these families reach nobody before they are connected or bound. A netlink socket
+/// reaches the kernel.
+fn opens_socket(family: u64) -> Meaning {
+    match [libc::AF_UNIX, libc::AF_INET, libc::AF_INET6].contains(&(family as c_int)) {
+        true => Meaning::Nothing,
+        false => acts("opens a socket of the kernel"),
+    }
+}
+
+/// Options of other levels may join a group in the network, or change a firewall.
+fn changes_socket(level: u64, option: u64) -> Meaning {
+    match (level as c_int, option as c_int) {
+        (libc::SOL_SOCKET | libc::IPPROTO_TCP, _) | (libc::IPPROTO_IPV6, libc::IPV6_V6ONLY) => {
+            Meaning::Nothing
+        }
+        _ => acts("configures a socket"),
     }
 }
 
@@ -553,6 +612,22 @@ pub(super) fn kernel_file_question(
     Some((path, question))
 }
 
+/// Returns true for devices, which may notice that they are opened, and named pipes, whose writers
+/// do.
+fn is_device(path: PathBuf) -> bool {
+    const UNAWARE: [&str; 5] = [
+        "/dev/null",
+        "/dev/zero",
+        "/dev/full",
+        "/dev/random",
+        "/dev/urandom",
+    ];
+    !UNAWARE.iter().any(|known| path == Path::new(known))
+        && path
+            .metadata()
+            .is_ok_and(|is| !is.is_file() && !is.is_dir())
+}
+
 /// Returns true for paths whose content may differ at each start without a trace.
 fn is_momentary(path: &Path) -> bool {
     if path.starts_with("/proc") || path.starts_with("/sys") {
@@ -604,21 +679,23 @@ const HARMLESS_IN_PROGRAM: [c_long; 34] = [
 /// none.
 const EMPTY_POOLS: [u64; 2] = [16384, 32768];
 
-/// Calls that affect only the process, or state that its children inherit.
-const HARMLESS: [c_long; 105] = [
+/// Calls that affect only the process, or state that its children inherit. Processes, memory that
+/// others share, and descriptors that others have cannot be reached by them: it has no children to
+/// wait for, and futexes are in its own memory.
+const HARMLESS: [c_long; 99] = [
     libc::SYS_read,
     libc::SYS_pread64,
     libc::SYS_readv,
     libc::SYS_preadv,
     libc::SYS_preadv2,
-    // To descriptors that the process has opened, or to its output, which is captured.
+    // To descriptors that the process has opened, or to its output, which is captured. Opening
+    // something for writing is an act, as is connecting to something.
     libc::SYS_write,
     libc::SYS_pwrite64,
     libc::SYS_writev,
     libc::SYS_pwritev,
     libc::SYS_pwritev2,
     libc::SYS_sendto,
-    libc::SYS_sendmsg,
     libc::SYS_recvfrom,
     libc::SYS_recvmsg,
     libc::SYS_sendfile,
@@ -642,13 +719,10 @@ const HARMLESS: [c_long; 105] = [
     libc::SYS_timerfd_create,
     libc::SYS_signalfd4,
     libc::SYS_inotify_init1,
-    libc::SYS_inotify_add_watch,
     libc::SYS_ppoll,
     libc::SYS_pselect6,
-    libc::SYS_socket,
     libc::SYS_socketpair,
     libc::SYS_getsockopt,
-    libc::SYS_setsockopt,
     libc::SYS_getsockname,
     libc::SYS_getpeername,
     libc::SYS_shutdown,
@@ -686,14 +760,12 @@ const HARMLESS: [c_long; 105] = [
     libc::SYS_waitid,
     libc::SYS_sched_yield,
     libc::SYS_sched_getaffinity,
-    libc::SYS_sched_setaffinity,
     libc::SYS_sched_getparam,
     libc::SYS_sched_getscheduler,
     libc::SYS_sched_get_priority_max,
     libc::SYS_sched_get_priority_min,
     libc::SYS_getcpu,
     libc::SYS_getpriority,
-    libc::SYS_prlimit64,
     libc::SYS_getrusage,
     libc::SYS_times,
     libc::SYS_sysinfo,
@@ -764,6 +836,60 @@ mod tests {
             meaning(libc::SYS_clone, [thread, 0, 0, 0, 0, 0]),
             Meaning::Nothing
         );
+    }
+
+    #[test]
+    fn sending_is_an_act_where_an_address_is_given() {
+        let is_act = |number, arguments| matches!(meaning(number, arguments), Meaning::Acts(_));
+        let name = b"listens";
+        // SAFETY: zeroes are a valid value.
+        let mut message: libc::msghdr = unsafe { std::mem::zeroed() };
+        let at = |message: &libc::msghdr| [3, std::ptr::from_ref(message) as u64, 0, 0, 0, 0];
+        assert!(!is_act(libc::SYS_sendmsg, at(&message)));
+        message.msg_name = name.as_ptr().cast_mut().cast();
+        assert!(is_act(libc::SYS_sendmsg, at(&message)));
+        // It cannot be read.
+        assert!(is_act(libc::SYS_sendmsg, [3, 8, 0, 0, 0, 0]));
+        assert!(is_act(libc::SYS_sendmmsg, at(&message)));
+        let address = name.as_ptr() as u64;
+        assert!(is_act(libc::SYS_sendto, [3, address, 1, 0, address, 9]));
+        assert!(!is_act(libc::SYS_sendto, [3, address, 1, 0, 0, 0]));
+    }
+
+    #[test]
+    fn calls_that_reach_others_are_acts() {
+        let is_act = |number, arguments| matches!(meaning(number, arguments), Meaning::Acts(_));
+        let number = |value: c_int| value as u64;
+        let socket = |family| is_act(libc::SYS_socket, [number(family), 2, 0, 0, 0, 0]);
+        assert!(socket(libc::AF_NETLINK) && !socket(libc::AF_INET6));
+        let option = |level, option| {
+            let (level, option) = (number(level), number(option));
+            is_act(libc::SYS_setsockopt, [3, level, option, 0, 0, 0])
+        };
+        assert!(option(libc::IPPROTO_IP, libc::IP_ADD_MEMBERSHIP));
+        assert!(!option(libc::SOL_SOCKET, libc::SO_REUSEADDR));
+        let parent = std::os::unix::process::parent_id().into();
+        for call in [libc::SYS_prlimit64, libc::SYS_sched_setaffinity] {
+            assert!(is_act(call, [parent, 7, 1, 0, 0, 0]));
+            assert!(!is_act(call, [std::process::id().into(), 7, 1, 0, 0, 0]));
+        }
+        assert!(!is_act(libc::SYS_prlimit64, [parent, 7, 0, 0, 0, 0]));
+        let flags = |fd, command| is_act(libc::SYS_fcntl, [fd, number(command), 0, 0, 0, 0]);
+        assert!(flags(1, libc::F_SETFL) && !flags(9, libc::F_SETFL));
+        assert!(is_act(libc::SYS_ioctl, [0, libc::FIONBIO, 0, 0, 0, 0]));
+        let shares = |flags| is_act(libc::SYS_mmap, [0, 1, 0, number(flags), u64::MAX, 0]);
+        assert!(shares(libc::MAP_SHARED | libc::MAP_ANONYMOUS));
+        assert!(!shares(libc::MAP_PRIVATE | libc::MAP_ANONYMOUS));
+        let here = number(libc::AT_FDCWD);
+        let opens = |path: &std::ffi::CStr| {
+            is_act(libc::SYS_openat, [here, path.as_ptr() as u64, 0, 0, 0, 0])
+        };
+        assert!(opens(c"/dev/ptmx") && !opens(c"/dev/urandom") && !opens(c"/proc"));
+        // `futimens` of a file that is open for reading.
+        let file = std::fs::File::open("/proc/self/exe").expect("it exists");
+        let fd = std::os::fd::AsRawFd::as_raw_fd(&file) as u64;
+        let changed = meaning(libc::SYS_utimensat, [fd, 0, 0, 0, 0, 0]);
+        assert!(matches!(changed, Meaning::Writes(paths, _) if paths.len() == 1));
     }
 
     #[test]

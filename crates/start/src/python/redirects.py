@@ -1,0 +1,242 @@
+"""Finds functions of installed modules that change where modules are searched for.
+
+A program that calls such a function may import other modules than in the start that was learned.
+Only the source file that defines the function is searched, so what that file calls in others is
+not known.
+"""
+
+import ast
+import os
+import sys
+
+LISTS = {"path", "path_hooks", "meta_path"}
+CHANGES = {"insert", "append", "extend", "remove", "pop", "clear", "sort", "reverse", "__setitem__"}
+
+# Packages re-export functions of their modules; longer chains are not followed.
+MAX_STEPS = 8
+
+
+class Redirects:
+    """What the installed modules define, by the names of the modules."""
+
+    def __init__(self, is_own):
+        """`is_own` returns True for names of the program's own modules."""
+        self.is_own, self.sources, self.specs = is_own, {}, {}
+
+    def used(self, tree, known):
+        """Yields the uses of such functions and classes in a syntax tree, as a node and a
+        predicate. `known` is the tree with all its imports."""
+        bound, inner = bindings(known, ""), set()
+        for node in ast.walk(tree):
+            parts = None if id(node) in inner else dotted(node)
+            if not parts:
+                continue
+            inner.update(map(id, ast.walk(node)))
+            if not isinstance(node.ctx, ast.Load) or parts[0] not in bound:
+                continue
+            module, attributes = bound[parts[0]]
+            rest = attributes + parts[1:]
+            place = self.find(module, rest)
+            if place:
+                what = "uses %s, which changes where modules are searched for (%s:%d)"
+                yield node, what % (rest[-1], os.path.basename(place[0]), place[1])
+
+    def find(self, module, parts, steps=0):
+        """The file and line at which the function that these attributes of a module lead to changes
+        where modules are searched for."""
+        source = None if steps > MAX_STEPS or self.is_own(module) else self.source(module)
+        if not source or not parts:
+            return None
+        name, rest = parts[0], parts[1:]
+        if name in source.lines:
+            return source.path, source.lines[name]
+        there, attributes = source.bound.get(name, (module, [name]))
+        if (there, attributes) != (module, [name]):
+            return self.find(there, attributes + rest, steps + 1)
+        if source.is_package and self.spec(module + "." + name):
+            return self.find(module + "." + name, rest, steps + 1)
+        if name in source.defined:
+            return None
+        for star in source.stars:
+            found = self.find(star, parts, steps + 1)
+            if found:
+                return found
+        # The module may create it when it is imported.
+        line = min(source.lines.values(), default=None)
+        return line and not source.stars and (source.path, line)
+
+    def source(self, module):
+        """The source of a module; None if there is none."""
+        if module not in self.sources:
+            spec = self.spec(module)
+            self.sources[module] = None
+            path = getattr(spec, "origin", None)
+            if isinstance(path, str) and path.endswith(".py") and os.path.isfile(path):
+                with open(path, "rb") as file:
+                    text = file.read()
+                try:
+                    self.sources[module] = Source(text, path, module)
+                except (SyntaxError, ValueError, RecursionError):
+                    pass
+        return self.sources[module]
+
+    def spec(self, module):
+        """The spec of a module, which is not imported; None if it does not exist."""
+        if module not in self.specs:
+            above, found = module.rpartition(".")[0], None
+            package = self.spec(above) if above else None
+            path = getattr(package, "submodule_search_locations", None)
+            for finder in sys.meta_path if not above or path else ():
+                try:
+                    found = found or finder.find_spec(module, path)
+                except Exception:
+                    pass  # A finder that others have added.
+            if getattr(found, "origin", None) in ("built-in", "frozen"):
+                # The source of a frozen module is a file too.
+                from importlib.machinery import PathFinder
+
+                found = PathFinder.find_spec(module, path) or found
+            self.specs[module] = found
+        return self.specs[module]
+
+
+class Source:
+    """What a module defines."""
+
+    def __init__(self, text, path, module):
+        tree = ast.parse(text)
+        self.path, self.is_package = path, os.path.basename(path) == "__init__.py"
+        package = module if self.is_package else module.rpartition(".")[0]
+        self.bound, self.stars = bindings(tree, package), stars(tree, package)
+        # The lines at which functions and classes change where modules are searched for.
+        self.lines = {}
+        defined = list(definitions(tree))
+        self.defined = {name for name, _ in defined}
+        if not any(each.encode() in text for each in LISTS | {"addsitedir"}):
+            return
+        of_sys = {name: what for name, (of, what) in self.bound.items() if of == "sys"}
+        names = {name for name, what in of_sys.items() if not what}
+        lists = {name for name, what in of_sys.items() if len(what) == 1 and what[0] in LISTS}
+        left = []
+        for name, node in defined:
+            lines = [each.lineno for each in ast.walk(node) if changes(each, names, lists)]
+            if lines:
+                self.lines.setdefault(name, min(lines))
+            else:
+                left.append((name, mentioned(node, self.defined)))
+        count = -1
+        while count != len(self.lines):
+            count = len(self.lines)
+            for name, others in left:
+                common = others & self.lines.keys()
+                if common and name not in self.lines:
+                    self.lines[name] = self.lines[min(common)]
+
+
+def bindings(tree, package):
+    """Names that are bound by imports, with a module and a list of attributes that lead on."""
+    found = {}
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Import):
+            for each in node.names:
+                top = each.name.partition(".")[0]
+                found[each.asname or top] = (each.name if each.asname else top), []
+        elif isinstance(node, ast.ImportFrom):
+            module = source_of(node, package)
+            for each in node.names if module else ():
+                if each.name != "*":
+                    found[each.asname or each.name] = module, [each.name]
+    # Other names of the same.
+    for node in ast.walk(tree):
+        parts = dotted(node.value) if isinstance(node, ast.Assign) else None
+        if parts and parts[0] in found:
+            module, attributes = found[parts[0]]
+            for target in node.targets:
+                if isinstance(target, ast.Name):
+                    found.setdefault(target.id, (module, attributes + parts[1:]))
+    return found
+
+
+def stars(tree, package):
+    """The modules of which a module has all names."""
+    nodes = [node for node in ast.walk(tree) if isinstance(node, ast.ImportFrom)]
+    nodes = [node for node in nodes if node.names[0].name == "*"]
+    return [each for each in (source_of(node, package) for node in nodes) if each]
+
+
+def source_of(node, package):
+    """The module that names are imported from."""
+    if not node.level:
+        return node.module
+    parts = package.split(".")
+    above = ".".join(parts[: len(parts) - node.level + 1])
+    return ".".join(each for each in (above, node.module) if each)
+
+
+def definitions(tree):
+    """Yields functions, classes, and variables outside functions, with their nodes."""
+    kinds = (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)
+    left = [(tree, False)]
+    for node, is_inside in left:
+        if isinstance(node, kinds):
+            yield node.name, node
+        elif isinstance(node, (ast.Assign, ast.AnnAssign)) and not is_inside and node.value:
+            for target in getattr(node, "targets", None) or [node.target]:
+                if isinstance(target, ast.Name):
+                    yield target.id, node.value
+        is_inside = is_inside or isinstance(node, kinds)
+        left += [(each, is_inside) for each in ast.iter_child_nodes(node)]
+
+
+def mentioned(node, defined):
+    """Names of the same module that code mentions."""
+    found = set()
+    for each in ast.walk(node):
+        if isinstance(each, ast.Name):
+            found.add(each.id)
+        elif isinstance(each, ast.Attribute) and isinstance(each.value, ast.Name):
+            if each.value.id in ("self", "cls") or each.value.id in defined:
+                found.add(each.attr)
+    return found
+
+
+def changes(node, names, lists):
+    """Returns True for code that changes where modules are searched for. `names` are those of the
+    module `sys`, `lists` those of its lists."""
+
+    def is_list(each):
+        if isinstance(each, ast.Subscript):
+            each = each.value
+        if isinstance(each, ast.Attribute):
+            return each.attr in LISTS and getattr(each.value, "id", None) in names
+        return isinstance(each, ast.Name) and each.id in lists
+
+    if isinstance(node, ast.Call):
+        function, values = node.func, node.args
+        name = getattr(function, "attr", getattr(function, "id", None))
+        if name in ("setattr", "delattr") and len(values) > 1:
+            is_known = getattr(values[1], "value", None) in LISTS
+            return is_known and getattr(values[0], "id", None) in names
+        if name == "addsitedir":
+            return True
+        return isinstance(function, ast.Attribute) and name in CHANGES and is_list(function.value)
+    targets = []
+    if isinstance(node, (ast.Assign, ast.Delete)):
+        targets = list(node.targets)
+    elif isinstance(node, (ast.AugAssign, ast.AnnAssign)):
+        targets = [node.target]
+    for target in targets:
+        targets += getattr(target, "elts", [])
+    return any(
+        is_list(target) and not (isinstance(target, ast.Name) and isinstance(node, ast.Assign))
+        for target in targets
+    )
+
+
+def dotted(node):
+    """The parts of a name with attributes; None for anything else."""
+    parts = []
+    while isinstance(node, ast.Attribute):
+        parts.append(node.attr)
+        node = node.value
+    return [node.id] + parts[::-1] if isinstance(node, ast.Name) else None
