@@ -1,9 +1,10 @@
 //! Real packages from PyPI: a program of each is the same plainly and started by preheat, before
 //! and after a change of its configuration.
 //!
-//! `./test` tries ten packages of its environment. PREHEAT_TEST_PACKAGES names an environment
-//! with all of them (`tests/packages.txt`), which `./test --full` makes; PREHEAT_PACKAGES_RESULTS
-//! is the file for the table, and PREHEAT_PACKAGES_ONLY names a few packages.
+//! `./test` tries ten packages of its environment. PREHEAT_TEST_PACKAGES names the environments
+//! with all of them (`tests/packages.txt`, `tests/ultralytics.txt`), separated by colons, which
+//! `./test --full` makes; PREHEAT_PACKAGES_RESULTS is the file for the table, and
+//! PREHEAT_PACKAGES_ONLY names a few packages.
 
 use std::collections::BTreeSet;
 use std::fmt::Write as _;
@@ -46,17 +47,24 @@ fn python(venv: &Path, package: &str) -> Option<PathBuf> {
     packages.any(|has| has).then_some(python)
 }
 
-/// The environment with all packages, and the one to use: that or the environment with a few.
-fn environments() -> (Option<PathBuf>, Option<PathBuf>) {
-    let [full, few] = ["PREHEAT_TEST_PACKAGES", "PREHEAT_TEST_VENV"]
-        .map(|name| std::env::var_os(name).map(PathBuf::from));
-    (full.clone(), full.or(few))
+/// The environments to use, and true if they have all packages.
+fn environments() -> (Vec<PathBuf>, bool) {
+    let named = |name| std::env::var_os(name);
+    let full = named("PREHEAT_TEST_PACKAGES");
+    let paths = full.clone().or_else(|| named("PREHEAT_TEST_VENV"));
+    let paths = paths.iter().flat_map(std::env::split_paths).collect();
+    (paths, full.is_some())
+}
+
+/// The Python of the first environment that has a package.
+fn python_with(package: &str) -> Option<PathBuf> {
+    let (environments, _) = environments();
+    environments.iter().find_map(|venv| python(venv, package))
 }
 
 /// A program with this text, in an environment that has a package.
 fn with_package(package: &str, text: &str) -> Option<Warm> {
-    let found = environments().1.and_then(|venv| python(&venv, package));
-    let warm = Warm::with(require(package, found)?)?;
+    let warm = Warm::with(require(package, python_with(package))?)?;
     fs::write(warm.directory.join("program.py"), text).expect("it is written");
     Some(warm)
 }
@@ -230,15 +238,15 @@ print(len(executed), *executed[:20], file=open('left', 'w'))
 
 #[test]
 fn packages_are_the_same_plainly_and_warm() {
-    let (full, venv) = environments();
-    let Some(venv) = venv else {
+    let (environments, has_all) = environments();
+    if environments.is_empty() {
         require::<()>("packages", None);
         return;
-    };
+    }
     let only = std::env::var("PREHEAT_PACKAGES_ONLY").ok();
     let is_chosen = |package: &&Package| match &only {
         Some(names) => names.split(',').any(|name| name == package.name),
-        None => full.is_some() || FEW.contains(&package.name),
+        None => has_all || FEW.contains(&package.name),
     };
     let pending: Vec<_> = all().filter(is_chosen).collect();
     let pending = Mutex::new(pending.into_iter());
@@ -249,7 +257,7 @@ fn packages_are_the_same_plainly_and_warm() {
                 loop {
                     let next = pending.lock().expect("nobody has failed with it").next();
                     let Some(package) = next else { return };
-                    let Some(python) = require(package.name, python(&venv, package.name)) else {
+                    let Some(python) = require(package.name, python_with(package.name)) else {
                         continue;
                     };
                     let warm = Warm::with(python).expect("a directory");
