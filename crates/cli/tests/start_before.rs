@@ -8,7 +8,7 @@ use std::process::Command;
 mod support;
 #[path = "start/warm.rs"]
 mod warm;
-use support::run;
+use support::{require, run};
 use warm::{Observed, Warm, as_is, until};
 
 const PROGRAM: [&str; 2] = ["venv/bin/python", "program.py"];
@@ -85,8 +85,9 @@ fn a_program_that_imports_a_deprecated_module_is_warned() {
         .plain(&[&python, "-W", "error", "-c", "import cgi"])
         .output();
     let said = String::from_utf8_lossy(&has.expect("it starts").stderr).into_owned();
-    if !said.contains("DeprecationWarning") {
-        return; // Another version of Python.
+    let warns = said.contains("DeprecationWarning");
+    if require("a Python with cgi, which warns", warns.then_some(())).is_none() {
+        return;
     }
     let listed = same(&warm, &as_is);
     assert!(
@@ -117,6 +118,83 @@ print(len(os.listdir('/proc/self/task')), os.environ.get('LIMIT'))
     );
     let words = [&PROGRAM[..], &["migrate"]].concat();
     assert_eq!(warm.same(&words, &as_is).out, "1 1\n");
+}
+
+/// A program, with an installed package that limits the threads of numerical libraries when it is
+/// imported (ultralytics does), has as many as in a plain start.
+fn counts_threads(all_before: &[&str]) {
+    const SETS: &str = "import os\nos.environ.setdefault('OPENBLAS_NUM_THREADS', '1')\n";
+    const COUNTS: &str = "import os
+def count():
+    import numpy
+    numpy.ones((512, 512)) @ numpy.ones((512, 512))
+    return len(os.listdir('/proc/self/task')), os.environ.get('OPENBLAS_NUM_THREADS')
+";
+    let Some((warm, installed)) = Warm::with_package("sklearn", "") else {
+        return;
+    };
+    for (name, text) in [
+        ("sets.py", SETS.to_owned()),
+        ("sets_and_imports.py", format!("{SETS}import numpy\n")),
+        ("counts.py", COUNTS.to_owned()),
+    ] {
+        fs::write(installed.join(name), text).expect("it is written");
+    }
+    let mut wrong = String::new();
+    for (at, before) in all_before.iter().enumerate() {
+        let file = format!("program_{at}.py");
+        let program = format!("import json, sys\n{before}\nimport counts\nprint(counts.count())\n");
+        write(&warm, &file, &program);
+        let words = ["venv/bin/python", &file];
+        let with_argument = [&words[..], &["other"]].concat();
+        for limit in [None, Some("2")] {
+            let limited = |mut command: Command| {
+                limit.map(|limit| command.env("OPENBLAS_NUM_THREADS", limit));
+                Observed::of(command.output().expect("it starts"))
+            };
+            limited(warm.started(&words));
+            let mut prepare = warm.preheat(&["--prepare", "--patience", "120", "--"]);
+            prepare.args(words);
+            let prepared = limited(prepare);
+            assert!(prepared.status.success(), "{before}: {}", prepared.err);
+            for words in [&words[..], &with_argument] {
+                let plain = limited(warm.plain(words));
+                let started = limited(warm.started(words)).warm(words);
+                if plain != started {
+                    let (plain, started) = (plain.out, started.out);
+                    wrong += &format!("{before}, {words:?}, {limit:?}: {plain}{started}");
+                }
+            }
+        }
+        run(&mut warm.preheat(&["--stop"]));
+    }
+    assert!(wrong.is_empty(), "{wrong}");
+}
+
+#[test]
+fn an_installed_package_limits_threads() {
+    counts_threads(&[
+        "import sets",
+        "import numpy, sets",
+        "import numpy, sets_and_imports",
+    ]);
+}
+
+#[test]
+#[ignore = "the parent imports numpy first, which ends its import before the package does"]
+fn an_installed_package_limits_threads_and_imports_numpy() {
+    counts_threads(&["import sets_and_imports"]);
+}
+
+#[test]
+#[ignore = "a package that the learning start has imported, or not, decides for other starts too"]
+fn an_installed_package_limits_threads_in_some_starts() {
+    counts_threads(&[
+        "if not sys.argv[1:]: import sets",
+        "if not sys.argv[1:]: import sets_and_imports",
+        "if sys.argv[1:]: import sets",
+        "if sys.argv[1:]: import sets_and_imports",
+    ]);
 }
 
 #[test]

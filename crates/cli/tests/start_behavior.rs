@@ -10,6 +10,7 @@ use std::process::{Command, Stdio};
 mod support;
 #[path = "start/warm.rs"]
 mod warm;
+use support::require;
 use warm::{Observed, Warm, as_is, children, signal_of, until};
 
 #[test]
@@ -327,8 +328,8 @@ fn a_child_that_waits_has_its_memory_for_itself() {
     let mut numbers = release
         .split(['.', '-'])
         .map_while(|it| it.parse::<u32>().ok());
-    if (numbers.next(), numbers.next()) < (Some(5), Some(14)) {
-        println!("skipped: this kernel cannot copy pages ahead");
+    let has_it = (numbers.next(), numbers.next()) >= (Some(5), Some(14));
+    if require("Linux 5.14", has_it.then_some(())).is_none() {
         return;
     }
     let facts = warm.case(&["facts"]);

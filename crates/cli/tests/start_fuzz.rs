@@ -176,6 +176,40 @@ fn summary(tally: &Tally, first: u64) -> String {
     text
 }
 
+/// Few generated programs ask for what these changes change.
+#[test]
+fn namespaces_and_limits_are_those_of_the_start() {
+    let Some(python) = support::python_with("numpy") else {
+        return;
+    };
+    let warm = Warm::with(python).expect("a directory");
+    let packages = warm.venv();
+    let statements = [
+        "numpy",
+        "m_host",
+        "m_processors",
+        "m_limit",
+        "host",
+        "processors",
+        "limits",
+    ];
+    let program = Program::of(&statements, "fznamespaces".into());
+    let mut case = Case::new(&warm, &packages, &program);
+    for name in [
+        "nothing",
+        "limits_stack",
+        "limits_memory",
+        "limits_processors",
+        "other_host",
+        "other_network",
+        "other_mounts",
+    ] {
+        let Outcome { how, difference } = case.after(Change::of(name));
+        assert!(difference.is_empty(), "{name}: {how}\n{difference}");
+        assert!(name != "nothing" || how.contains("started warm"), "{how}");
+    }
+}
+
 #[test]
 fn known_differences_are_still_there() {
     let Some(python) = support::python_with("numpy") else {

@@ -1,10 +1,12 @@
 //! Real packages from PyPI: a program of each is the same plainly and started by preheat, before
 //! and after a change of its configuration.
 //!
-//! `./test` tries ten packages of its environment. PREHEAT_TEST_PACKAGES names an environment
-//! with all of them (`tests/packages.txt`), which `./test --full` makes; PREHEAT_PACKAGES_RESULTS
-//! is the file for the table, and PREHEAT_PACKAGES_ONLY names a few packages.
+//! `./test` tries ten packages of its environment. PREHEAT_TEST_PACKAGES names the environments
+//! with all of them (`tests/packages.txt`, `tests/ultralytics.txt`), separated by colons, which
+//! `./test --full` makes; PREHEAT_PACKAGES_RESULTS is the file for the table, and
+//! PREHEAT_PACKAGES_ONLY names a few packages.
 
+use std::collections::BTreeSet;
 use std::fmt::Write as _;
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -27,7 +29,7 @@ mod packages {
 use packages::case::{Row, row};
 use packages::table::{FEW, Package, all};
 use support::{require, run};
-use warm::{Warm, as_is};
+use warm::{Observed, Warm, as_is};
 
 /// The Python of an environment, if the environment has a package.
 fn python(venv: &Path, package: &str) -> Option<PathBuf> {
@@ -45,17 +47,24 @@ fn python(venv: &Path, package: &str) -> Option<PathBuf> {
     packages.any(|has| has).then_some(python)
 }
 
-/// The environment with all packages, and the one to use: that or the environment with a few.
-fn environments() -> (Option<PathBuf>, Option<PathBuf>) {
-    let [full, few] = ["PREHEAT_TEST_PACKAGES", "PREHEAT_TEST_VENV"]
-        .map(|name| std::env::var_os(name).map(PathBuf::from));
-    (full.clone(), full.or(few))
+/// The environments to use, and true if they have all packages.
+fn environments() -> (Vec<PathBuf>, bool) {
+    let named = |name| std::env::var_os(name);
+    let full = named("PREHEAT_TEST_PACKAGES");
+    let paths = full.clone().or_else(|| named("PREHEAT_TEST_VENV"));
+    let paths = paths.iter().flat_map(std::env::split_paths).collect();
+    (paths, full.is_some())
+}
+
+/// The Python of the first environment that has a package.
+fn python_with(package: &str) -> Option<PathBuf> {
+    let (environments, _) = environments();
+    environments.iter().find_map(|venv| python(venv, package))
 }
 
 /// A program with this text, in an environment that has a package.
 fn with_package(package: &str, text: &str) -> Option<Warm> {
-    let found = environments().1.and_then(|venv| python(&venv, package));
-    let warm = Warm::with(require(package, found)?)?;
+    let warm = Warm::with(require(package, python_with(package))?)?;
     fs::write(warm.directory.join("program.py"), text).expect("it is written");
     Some(warm)
 }
@@ -79,14 +88,17 @@ warnings.warn('the last line')
     assert!(!listed.contains("not ahead"), "{listed}");
 }
 
-/// pyarrow contains jemalloc, which has a thread in the background.
+/// pyarrow contains jemalloc, which has a thread in the background. It is in the small environment
+/// too; pandas, which imports it, is not.
 #[test]
 fn a_thread_that_forks_do_not_need_is_not_a_reason() {
     let Some(warm) = with_package(
         "pyarrow",
-        "import pandas, pyarrow, pyarrow.compute, sklearn.linear_model
-frame = pandas.DataFrame({'a': [1.0, 2.0], 'b': ['x', None]})
-table = pyarrow.Table.from_pandas(frame)
+        "try: import pandas
+except ImportError: pandas = None
+import pyarrow, pyarrow.compute, sklearn.linear_model
+table = pyarrow.table({'a': [1.0, 2.0], 'b': ['x', None]})
+if pandas: print(pyarrow.Table.from_pandas(pandas.DataFrame({'a': [1.0, 2.0]})).to_pydict())
 print(table.to_pydict(), pyarrow.compute.sum(table['a']))
 for name in ('mimalloc', 'jemalloc', 'system'):
     pool = getattr(pyarrow, name + '_memory_pool')()
@@ -94,7 +106,7 @@ for name in ('mimalloc', 'jemalloc', 'system'):
     print(name, pool.bytes_allocated())
     del buffers
     print(pool.bytes_allocated())
-print(sklearn.linear_model.LinearRegression().fit(frame[['a']], [0, 1]).coef_.round(6))
+print(sklearn.linear_model.LinearRegression().fit([[1.0], [2.0]], [0, 1]).coef_.round(6))
 ",
     ) else {
         return;
@@ -105,6 +117,46 @@ print(sklearn.linear_model.LinearRegression().fit(frame[['a']], [0, 1]).coef_.ro
     warm.same(&program, &as_is);
     let listed = run(&mut warm.preheat(&["--list", "-v"])).out;
     assert!(!listed.contains("starts threads"), "{listed}");
+}
+
+/// openai keeps random bytes, and bokeh the number of its process.
+#[test]
+fn values_of_one_process_are_not_those_of_another() {
+    for (package, program) in [
+        (
+            "openai",
+            "import json, numpy, openai.lib.bedrock as kept
+print(True, kept._LEGACY_SIGNATURE_KEY.hex())
+",
+        ),
+        (
+            "bokeh",
+            "import json, os, bokeh.server.tornado as kept
+print(kept.PID == os.getpid(), kept.PID)
+",
+        ),
+    ] {
+        let Some(warm) = with_package(package, program) else {
+            continue;
+        };
+        let python = warm.python.to_str().expect("its path is text");
+        let program = [python, "program.py"];
+        warm.warm_up(&program, &as_is);
+        let mut outs = BTreeSet::new();
+        for _ in 0..2 {
+            for mut command in [warm.plain(&program), warm.started(&program)] {
+                let output = Observed::of(command.output().expect("it starts"));
+                let said = output.err.lines().next();
+                assert!(
+                    said.is_none_or(|said| said.starts_with("preheat: started warm")),
+                    "{package}: {said:?}"
+                );
+                assert!(output.out.starts_with("True "), "{package}: {}", output.out);
+                outs.insert(output.out);
+            }
+        }
+        assert_eq!(outs.len(), 4, "{package}: {outs:?}");
+    }
 }
 
 /// Lists the modules that are executed in the program: others were imported ahead.
@@ -186,15 +238,15 @@ print(len(executed), *executed[:20], file=open('left', 'w'))
 
 #[test]
 fn packages_are_the_same_plainly_and_warm() {
-    let (full, venv) = environments();
-    let Some(venv) = venv else {
+    let (environments, has_all) = environments();
+    if environments.is_empty() {
         require::<()>("packages", None);
         return;
-    };
+    }
     let only = std::env::var("PREHEAT_PACKAGES_ONLY").ok();
     let is_chosen = |package: &&Package| match &only {
         Some(names) => names.split(',').any(|name| name == package.name),
-        None => full.is_some() || FEW.contains(&package.name),
+        None => has_all || FEW.contains(&package.name),
     };
     let pending: Vec<_> = all().filter(is_chosen).collect();
     let pending = Mutex::new(pending.into_iter());
@@ -205,7 +257,7 @@ fn packages_are_the_same_plainly_and_warm() {
                 loop {
                     let next = pending.lock().expect("nobody has failed with it").next();
                     let Some(package) = next else { return };
-                    let Some(python) = require(package.name, python(&venv, package.name)) else {
+                    let Some(python) = require(package.name, python_with(package.name)) else {
                         continue;
                     };
                     let warm = Warm::with(python).expect("a directory");

@@ -11,6 +11,7 @@ use std::process::{Child, ChildStdout, Command, Stdio};
 mod support;
 #[path = "start/warm.rs"]
 mod warm;
+use support::require;
 use warm::{Observed, Warm, as_is};
 
 /// A file of the only parent, by its ending.
@@ -179,10 +180,8 @@ fn as_nobody(warm: &Warm, words: &[&str]) -> Option<Command> {
         "--clear-groups",
     ];
     let is_allowed = warm.plain(&[&other[..], &["true"]].concat()).output();
-    if !is_allowed.is_ok_and(|it| it.status.success()) {
-        println!("skipped: another user cannot be had here");
-        return None;
-    }
+    let is_allowed = is_allowed.is_ok_and(|it| it.status.success());
+    require("another user", is_allowed.then_some(()))?;
     Some(warm.plain(&[&other[..], words].concat()))
 }
 

@@ -372,6 +372,24 @@ fn acts_end_the_first_lines() {
             "opens a pipe",
         ),
         ("mask = os.umask(18)", "changes the file mode mask"),
+        // A new thread asks for its number.
+        (
+            "import threading; threading.Thread(target=int).start()",
+            "reads its process ID",
+        ),
+        (
+            "import fcntl; fcntl.lockf(open('program.py'), fcntl.LOCK_SH)",
+            "locks a file",
+        ),
+        (
+            "import resource; resource.setrlimit(resource.RLIMIT_CORE, (0, 0))",
+            "makes system call ",
+        ),
+        // The name of a semaphore contains the process ID.
+        (
+            "import multiprocessing; lock = multiprocessing.Lock()",
+            "reads its process ID",
+        ),
         ("many = len(sys.argv)", "reads the arguments"),
         (
             "sys.stdout.reconfigure(errors='replace')",

@@ -298,3 +298,167 @@ fn the_filter_of_a_container_is_no_obstacle() {
     );
     assert!(observed.err.contains("started warm"), "{}", observed.err);
 }
+
+/// `/etc/localtime` is an input of every program that uses local time, and of modules that keep one.
+#[test]
+fn the_time_zone_of_the_machine_changes() {
+    let Some(warm) = prepared() else { return };
+    let text = "import json, numpy, time, keeps_hour
+print(keeps_hour.VALUE, time.tzname[0], time.localtime(0).tm_hour)
+";
+    fs::write(warm.directory.join("program.py"), text).expect("it is written");
+    let keeps = "import time\nVALUE = time.tzname[0], time.localtime(0).tm_hour\n";
+    fs::write(warm.venv().join("keeps_hour.py"), keeps).expect("it is written");
+    // In version 1 of the format, as in the first block of later ones: one type of local time.
+    for (file, name, hours) in [("one", "ONE", 1u32), ("two", "TWO", 2)] {
+        let header = [&b"TZif"[..], &[0; 16]].concat();
+        let counts = [0, 0, 0, 0, 1, 4].map(u32::to_be_bytes).concat();
+        let zone = [
+            &(hours * 3600).to_be_bytes()[..],
+            &[0, 0],
+            name.as_bytes(),
+            &[0],
+        ]
+        .concat();
+        fs::write(warm.directory.join(file), [header, counts, zone].concat())
+            .expect("it is written");
+    }
+    let script = "cat one >zone
+mount --bind zone /etc/localtime
+start() { \"$exe\" start \"$@\" -- venv/bin/python program.py; }
+exe=$0
+start
+start --prepare
+start -v --patience 60
+cat two >zone
+start -v --patience 60
+start --prepare
+start -v --patience 60
+TZ=UTC0 start -v --patience 60
+\"$0\" start --stop all
+";
+    let options = ["-m", "--propagation", "private"];
+    let Some(observed) = in_namespaces(&warm, &options, script) else {
+        return;
+    };
+    let [one, two, utc] = [("ONE", 1), ("TWO", 2), ("UTC", 0)]
+        .map(|(name, hour)| format!("('{name}', {hour}) {name} {hour}\n"));
+    let expected = [&one[..], &one, &two, &two, &utc].concat();
+    assert_eq!(observed.out, expected, "{}", observed.err);
+    let said: Vec<&str> = observed.err.lines().collect();
+    assert_eq!(said.len(), 4, "{said:?}");
+    assert!(said[0].contains("started warm"), "{said:?}");
+    assert!(
+        said[1].contains("started plainly") && said[1].contains("/etc/localtime"),
+        "{said:?}"
+    );
+    assert!(said[2].contains("started warm"), "{said:?}");
+    assert!(
+        said[3].contains("started plainly") && said[3].contains("TZ"),
+        "{said:?}"
+    );
+}
+
+/// A module may keep the name of the host on which it was imported.
+#[test]
+fn the_host_has_another_name() {
+    let Some(warm) = prepared() else { return };
+    let text = "import json, numpy, socket, keeps_host
+print(keeps_host.VALUE, socket.gethostname())
+";
+    fs::write(warm.directory.join("program.py"), text).expect("it is written");
+    let keeps = "import socket\nVALUE = socket.gethostname()\n";
+    fs::write(warm.venv().join("keeps_host.py"), keeps).expect("it is written");
+    let script = "exe=$0
+start() { \"$exe\" start \"$@\" -- venv/bin/python program.py; }
+hostname one
+start
+start --prepare
+start -v --patience 60
+hostname two
+start -v --patience 60
+start --prepare
+start -v --patience 60
+\"$0\" start --stop all
+";
+    let Some(observed) = in_namespaces(&warm, &["-u"], script) else {
+        return;
+    };
+    let expected = "one one\none one\ntwo two\ntwo two\n";
+    assert_eq!(observed.out, expected, "{}", observed.err);
+    let said: Vec<&str> = observed.err.lines().collect();
+    assert!(said[0].contains("started warm"), "{said:?}");
+    assert!(
+        said[1].contains("the host name or the kernel has changed"),
+        "{said:?}"
+    );
+    assert!(said[2].contains("started warm"), "{said:?}");
+}
+
+/// The processors on which a program may run are the client's.
+#[test]
+fn other_processors_are_allowed() {
+    let Some(warm) = prepared() else { return };
+    let text = "import json, numpy, os, keeps_count
+print(keeps_count.VALUE, sorted(os.sched_getaffinity(0)))
+";
+    fs::write(warm.directory.join("program.py"), text).expect("it is written");
+    let keeps = "import os\nVALUE = len(os.sched_getaffinity(0))\n";
+    fs::write(warm.venv().join("keeps_count.py"), keeps).expect("it is written");
+    let program = ["venv/bin/python", "program.py"];
+    warm.warm_up(&program, &as_is);
+    let everywhere = warm.same(&program, &as_is).out;
+    let script = "taskset -pc 0 $$ >/dev/null && exec \"$@\"";
+    let one = ["sh", "-ec", script, "sh"];
+    let plain = warm.plain(&[&one[..], &program].concat()).output();
+    let plain = Observed::of(plain.expect("it starts"));
+    let has_others = plain.status.success() && plain.out != everywhere;
+    if require("two processors", has_others.then_some(())).is_none() {
+        return;
+    }
+    let exe = env!("CARGO_BIN_EXE_preheat");
+    let start = [
+        &one[..],
+        &[exe, "start", "-v", "--patience", "60", "--"],
+        &program,
+    ]
+    .concat();
+    let started = Observed::of(warm.plain(&start).output().expect("it starts"));
+    assert_eq!(started.out, plain.out, "{}", started.err);
+    assert!(started.err.contains("started plainly"), "{}", started.err);
+    assert_eq!(warm.same(&program, &as_is).out, everywhere);
+}
+
+/// Where no process may be traced, as in some containers, no import is made ahead.
+#[test]
+fn nothing_can_be_traced() {
+    let Some(warm) = prepared() else { return };
+    let script = "exec \"$1\" enter.py untraceable sh -ec '
+\"$0\" start -- \"$1\" program.py
+if \"$0\" start --prepare -- \"$1\" program.py; then exit 3; fi
+\"$0\" start -v --patience 60 -- \"$1\" program.py
+\"$0\" start --list >listed' \"$0\" \"$1\"
+";
+    let options = ["-m", "-p", "-f", "--kill-child", "--mount-proc"];
+    let Some(observed) = in_namespaces(&warm, &options, script) else {
+        return;
+    };
+    let is_there = observed.status.code() != Some(MISSING);
+    if require("seccomp", is_there.then_some(())).is_none() {
+        return;
+    }
+    assert_eq!(observed.status.code(), Some(0), "{}", observed.err);
+    assert_eq!(
+        observed.out,
+        "allowed ['outside']\n".repeat(2),
+        "{}",
+        observed.err
+    );
+    let why = "its imports cannot be traced (ptrace: Operation not permitted";
+    assert_eq!(observed.err.matches(why).count(), 2, "{}", observed.err);
+    assert!(
+        observed.err.contains(&format!("started plainly: {why}")),
+        "{}",
+        observed.err
+    );
+}

@@ -102,8 +102,10 @@ print('columns', columns.value)
         .plain(&[python, "program.py"])
         .output()
         .expect("it starts");
-    if !out.status.success() {
-        return; // This Python has another library for it.
+    // Some Pythons have another library for it.
+    let has_it = out.status.success().then_some(());
+    if support::require("libreadline", has_it).is_none() {
+        return;
     }
     let mut terminal = shell(&warm);
     terminal.type_in("${WARM%cases.py}program.py; echo first $?\n");
@@ -118,6 +120,44 @@ print('columns', columns.value)
         terminal.expect("started warm");
         terminal.expect(&format!("columns {}\r\n", width - 1));
     }
+}
+
+/// The mode of a terminal is changed by each start, and by nothing before it.
+#[test]
+fn a_terminal_is_set_by_each_start() {
+    let Some(warm) = Warm::new() else { return };
+    let program = "import sys
+sys.path.append('more')
+import json, numpy, os, termios, tty
+terminal = os.open('/dev/tty', os.O_RDWR)
+before = termios.tcgetattr(terminal)
+tty.setraw(terminal)
+raw = termios.tcgetattr(terminal)
+termios.tcsetattr(terminal, termios.TCSANOW, before)
+print('from', before[3], 'to', raw[3])
+if sys.argv[1:]: tty.setraw(terminal)
+";
+    fs::write(warm.directory.join("program.py"), program).expect("it is written");
+    let mut terminal = shell(&warm);
+    terminal.type_in("stty -a >before; ${WARM%cases.py}program.py; echo first $?\n");
+    terminal.expect("first 0\r\n");
+    until("there is a parent for it", || warm.count() == 2);
+    terminal.type_in("stty -a >after; cmp before after && echo same $?\n");
+    terminal.expect("same 0\r\n");
+    let mut modes = Vec::new();
+    for how in ["PLAIN", "WARM"] {
+        terminal.type_in(&format!(
+            "${{{how}%cases.py}}program.py raw; stty -a; stty sane\n"
+        ));
+        if how == "WARM" {
+            terminal.expect("started warm");
+            terminal.expect("up to program.py:4, which");
+        }
+        terminal.expect("from ");
+        modes.push(terminal.until("speed "));
+        terminal.expect("-icanon");
+    }
+    assert_eq!(modes[0], modes[1]);
 }
 
 #[test]

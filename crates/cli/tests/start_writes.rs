@@ -7,7 +7,7 @@ mod support;
 #[path = "start/warm.rs"]
 mod warm;
 use support::run;
-use warm::{Warm, as_is};
+use warm::{Observed, Warm, as_is, until};
 
 const PROGRAM: [&str; 2] = ["venv/bin/python", "program.py"];
 
@@ -118,4 +118,35 @@ print(reads.VALUE, matplotlib.rcParams['font.size'])
     assert!(said.starts_with("kept "), "{said}");
     assert!(said.contains("started warm"), "{said}");
     assert!(!listed.contains("not ahead"), "{listed}");
+}
+
+/// The trials of an import cannot show an act that only the parent makes. It is stopped there, and
+/// the program has no parent.
+#[test]
+fn an_act_of_the_parent_alone_has_no_effect() {
+    let acts = "import os, sys
+frame, functions = sys._getframe(), set()
+while frame:
+    functions.add(frame.f_code.co_name)
+    frame = frame.f_back
+if 'make_imports' in functions:
+    os.mkdir('acted')
+";
+    let Some(warm) = with_modules("import json, acts\n", &[("acts", acts)]) else {
+        return;
+    };
+    let start = || Observed::of(warm.started(&PROGRAM).output().expect("it starts"));
+    start();
+    until("there is no parent", || {
+        warm.refusal().is_some() || warm.count() > 0
+    });
+    let started = start();
+    let why = "/acted when it is imported";
+    assert!(
+        started.err.contains("started plainly") && started.err.contains(why),
+        "{}",
+        started.err
+    );
+    assert_eq!(warm.count(), 0);
+    assert!(!warm.directory.join("acted").exists());
 }

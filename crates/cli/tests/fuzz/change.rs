@@ -22,6 +22,8 @@ enum How {
     Arguments(&'static [&'static str]),
     /// Commands of a shell that comes before the program.
     Shell(&'static str),
+    /// An option of `unshare`, and a command of a shell inside; nothing where that is forbidden.
+    Namespace(&'static str, &'static str),
     Options(&'static [&'static str]),
 }
 
@@ -79,6 +81,18 @@ pub const CHANGES: &[Change] = &[
     change("reads_file", How::Shell("exec <read.txt")),
     change("writes_to_file", How::Shell("exec >printed.txt")),
     change("closes_error", How::Shell("exec 2>&-")),
+    change("limits_stack", How::Shell("ulimit -s 4096")),
+    change("limits_memory", How::Shell("ulimit -v 16000000")),
+    change(
+        "limits_processors",
+        How::Shell("taskset -pc 0 $$ >/dev/null 2>&1"),
+    ),
+    change(
+        "other_host",
+        How::Namespace("-u", "hostname fuzz && exec \"$@\""),
+    ),
+    change("other_network", How::Namespace("-n", "exec \"$@\"")),
+    change("other_mounts", How::Namespace("-m", "exec \"$@\"")),
     change("lowers_priority", How::Shell("renice -n 5 $$ >/dev/null")),
     change("warns_as_error", How::Options(&["-W", "error"])),
     change("optimizes", How::Options(&["-O"])),
@@ -120,8 +134,12 @@ impl Change {
     pub fn command(&self, before: &[&str], python: &str, script: &str) -> Command {
         let mut command = Command::new("sh");
         let first = match self.how {
-            How::Shell(text) => text,
-            _ => ":",
+            How::Shell(text) => text.to_owned(),
+            How::Namespace(option, text) => {
+                let inside = format!("unshare {option} sh -c '{text}' sh");
+                format!("{inside} true 2>/dev/null && exec {inside} \"$@\"")
+            }
+            _ => ":".to_owned(),
         };
         command.args(["-c", &format!("{first}\nexec \"$@\""), "sh"]);
         command.args(before).arg(python);

@@ -184,6 +184,14 @@ pub const STATEMENTS: &[Statement] = &[
         "import resource; print([resource.getrlimit(n) for n in range(10)], oct(os.umask(0o22)))",
     ),
     own(
+        "host",
+        "import socket; print(socket.gethostname(), os.uname().nodename)",
+    ),
+    own(
+        "processors",
+        "print(sorted(os.sched_getaffinity(0)), os.cpu_count())",
+    ),
+    own(
         "locale",
         "import locale; print(locale.setlocale(locale.LC_ALL, ''), locale.getpreferredencoding())",
     ),
@@ -332,6 +340,16 @@ pub const STATEMENTS: &[Statement] = &[
         "m_limit",
         "import resource\nVALUE = resource.getrlimit(7)",
         "import {p}_m_limit as m; print(m.VALUE)",
+    ),
+    installed(
+        "m_host",
+        "import socket\nVALUE = socket.gethostname()",
+        "import {p}_m_host as m; print(m.VALUE)",
+    ),
+    installed(
+        "m_processors",
+        "import os\nVALUE = len(os.sched_getaffinity(0))",
+        "import {p}_m_processors as m; print(m.VALUE)",
     ),
     installed(
         "m_directory",
@@ -488,6 +506,8 @@ pub const FIRST: &[Statement] = &[
         "f_signal",
         "import signal; seen.append(str(signal.getsignal(10)))",
     ),
+    own("f_host", "seen.append(os.uname().nodename)"),
+    own("f_processors", "seen.append(len(os.sched_getaffinity(0)))"),
     own("f_umask", "mask = os.umask(0o22); seen.append(mask)"),
     own(
         "f_process",

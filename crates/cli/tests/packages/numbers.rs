@@ -3,6 +3,48 @@
 use super::table::Change::{Append, Set, Write};
 use super::table::{Package, program};
 
+/// ultralytics replaces a file that lacks a setting.
+const ULTRALYTICS: &str = r#"{
+  "settings_version": "0.0.8",
+  "datasets_dir": "datasets",
+  "weights_dir": "weights",
+  "runs_dir": "staging",
+  "uuid": "none",
+  "sync": true,
+  "api_key": "",
+  "openai_api_key": "",
+  "clearml": true,
+  "comet": true,
+  "dvc": true,
+  "mlflow": true,
+  "raytune": true,
+  "tensorboard": false,
+  "wandb": false,
+  "vscode_msg": true,
+  "openvino_msg": true
+}
+"#;
+const ULTRALYTICS_CHANGED: &str = r#"{
+  "settings_version": "0.0.8",
+  "datasets_dir": "datasets",
+  "weights_dir": "weights",
+  "runs_dir": "production",
+  "uuid": "none",
+  "sync": false,
+  "api_key": "",
+  "openai_api_key": "",
+  "clearml": true,
+  "comet": true,
+  "dvc": true,
+  "mlflow": true,
+  "raytune": true,
+  "tensorboard": false,
+  "wandb": false,
+  "vscode_msg": true,
+  "openvino_msg": true
+}
+"#;
+
 pub const NUMBERS: &[Package] = &[
     program(
         "numpy",
@@ -170,6 +212,23 @@ print(settings.log_level(), settings.minified(), plot.title.text)
         )],
         Set("BOKEH_MINIFIED", "no"),
     ),
+    program(
+        "ultralytics",
+        &[
+            (
+                "program.py",
+                "import json
+import ultralytics
+import os, torch
+print(ultralytics.settings['runs_dir'], ultralytics.settings['sync'])
+print(torch.get_num_threads(), os.environ.get('OMP_' + 'NUM_THREADS'))
+",
+            ),
+            ("conf/Ultralytics/settings.json", ULTRALYTICS),
+        ],
+        Write("conf/Ultralytics/settings.json", ULTRALYTICS_CHANGED),
+    )
+    .with("YOLO_CONFIG_DIR", "conf"),
     program(
         "pillow",
         &[(

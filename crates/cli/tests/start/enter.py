@@ -50,6 +50,13 @@ def strict():
     seccomp(numbers)
 
 
+def untraceable():
+    numbers = {"x86_64": [101], "aarch64": [117]}.get(platform.machine())
+    if numbers is None:
+        sys.exit(MISSING)
+    seccomp(numbers)
+
+
 def no_new_privs():
     if LIBC.prctl(38, 1, 0, 0, 0):
         sys.exit(MISSING)

@@ -153,17 +153,25 @@ pub(crate) fn make_room(directory: &Path, replaced: &[PathBuf]) {
         .map(|parent| (last_used(&parent), memory(parent.process), parent))
         .collect();
     running.sort_by_key(|(used, ..)| *used);
-    let most = all_memory() / MEMORY_DIVISOR;
-    let mut together: u64 = running.iter().map(|(_, memory, _)| memory).sum();
-    let mut count = running.len();
-    for (_, memory, parent) in &running {
-        if count < MAX_PARENTS_IN_ALL && together <= most {
-            break;
-        }
+    let memory: Vec<u64> = running.iter().map(|(_, memory, _)| *memory).collect();
+    for (.., parent) in &running[..too_many(&memory, all_memory())] {
         leave(parent);
-        count -= 1;
-        together = together.saturating_sub(*memory);
     }
+}
+
+/// The number of parents to stop before there is another one, from the memory of each, the least
+/// recently used first, and that of the machine.
+fn too_many(parents: &[u64], machine: u64) -> usize {
+    let most = machine / MEMORY_DIVISOR;
+    let allowed = |rest: &[u64]| {
+        let together = rest
+            .iter()
+            .fold(0, |sum: u64, each| sum.saturating_add(*each));
+        rest.len() < MAX_PARENTS_IN_ALL && together <= most
+    };
+    let mut counts = 0..parents.len();
+    let found = counts.find(|&count| allowed(&parents[count..]));
+    found.unwrap_or(parents.len())
 }
 
 /// The time of the last start: a parent touches its file at each start.
@@ -259,5 +267,30 @@ impl Connection {
     /// Returns true if this process is at the other end.
     pub(crate) fn is_with(&self, process: u32) -> bool {
         peer(self.stream()).is_ok_and(|(_, listener)| listener as u32 == process)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const GIB: u64 = 1 << 30;
+
+    #[test]
+    fn parents_have_a_quarter_of_the_memory() {
+        assert_eq!(too_many(&[], 0), 0);
+        assert_eq!(too_many(&[GIB, GIB], 8 * GIB), 0);
+        assert_eq!(too_many(&[GIB, GIB, 1], 8 * GIB), 1);
+        // The least recently used ones exit, however small.
+        assert_eq!(too_many(&[1, 1, GIB, 2 * GIB], 8 * GIB), 3);
+        assert_eq!(too_many(&[1, 3 * GIB], 8 * GIB), 2);
+        assert_eq!(too_many(&[u64::MAX, u64::MAX, 1], 8 * GIB), 2);
+    }
+
+    #[test]
+    fn one_more_parent_is_allowed() {
+        assert_eq!(too_many(&[1; MAX_PARENTS_IN_ALL - 1], 8 * GIB), 0);
+        assert_eq!(too_many(&[1; MAX_PARENTS_IN_ALL], 8 * GIB), 1);
+        assert_eq!(too_many(&[1; MAX_PARENTS_IN_ALL + 2], 8 * GIB), 3);
     }
 }
