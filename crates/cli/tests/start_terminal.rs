@@ -160,6 +160,42 @@ if sys.argv[1:]: tty.setraw(terminal)
     assert_eq!(modes[0], modes[1]);
 }
 
+/// Signals to the whole group reach the client and the program, so the client leaves out
+/// repeated ones. `sigqueue` sends to one process, and each signal has its own value.
+#[test]
+fn queued_signals_from_its_group_all_arrive() {
+    let Some(warm) = Warm::new() else { return };
+    let program = "import json, ctypes, signal, struct
+number = signal.SIGRTMIN + 1
+signal.pthread_sigmask(signal.SIG_BLOCK, [number])
+open('ready', 'w').close()
+mask, info = struct.pack('Q', 1 << number - 1) + bytes(120), ctypes.create_string_buffer(128)
+for _ in range(2):
+    assert ctypes.CDLL(None).sigwaitinfo(mask, info) == number
+    print('value', struct.unpack_from('Q', info.raw, 24)[0], flush=True)
+";
+    let sender = "import ctypes, os, signal, sys
+open('ready').close()
+for value in 7, 8:
+    assert not ctypes.CDLL(None).sigqueue(int(sys.argv[1]), signal.SIGRTMIN + 1, ctypes.c_void_p(value))
+";
+    for (name, text) in [("program.py", program), ("sender.py", sender)] {
+        fs::write(warm.directory.join(name), text).expect("it is written");
+    }
+    let mut terminal = shell(&warm);
+    terminal
+        .type_in("mkfifo ready; export WARM PLAIN; ONE=${WARM%cases.py}program.py; export ONE\n");
+    // Only an interactive shell gives each command a group of its own.
+    let both = "bash -c '$ONE & ${PLAIN%cases.py}sender.py $!; wait; echo end'\n";
+    terminal.type_in(both);
+    terminal.expect("value 8\r\n");
+    terminal.expect("end\r\n");
+    until("there is a parent for it", || warm.count() == 2);
+    terminal.type_in(both);
+    terminal.expect("started warm");
+    terminal.expect("value 7\r\nvalue 8\r\nend\r\n");
+}
+
 #[test]
 fn a_parent_leaves_with_its_session() {
     let Some(warm) = Warm::new() else { return };

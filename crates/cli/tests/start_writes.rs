@@ -150,3 +150,56 @@ if 'make_imports' in functions:
     assert_eq!(warm.count(), 0);
     assert!(!warm.directory.join("acted").exists());
 }
+
+/// Each start compares only some lines below the last import outside functions. The paths on other
+/// lines may be edited, so the module is not imported ahead in the first place.
+#[test]
+fn an_edit_changes_the_path_that_is_written() {
+    for (head, write, edit) in [
+        (
+            "",
+            "open(PATH, 'w').write('new')",
+            ("PATH = 'train.log'", "PATH = 'settings'"),
+        ),
+        (
+            "",
+            "shutil.copy(\n        'template',\n        'train.log',\n    )",
+            ("        'train.log'", "        'settings'"),
+        ),
+        (
+            "PATH = 'train.log'",
+            "open(PATH, 'w').write('new')",
+            ("def main(", "def main(PATH='settings'"),
+        ),
+    ] {
+        let below = if head.is_empty() {
+            "PATH = 'train.log'"
+        } else {
+            ""
+        };
+        let program = format!(
+            "{head}\nimport json, shutil, matplotlib.ft2font\n{below}\ndef main():\n    {write}\n    \
+             import reads\n    print(reads.VALUE)\nmain()\n"
+        );
+        let Some(warm) = with_modules(&program, &[READS]) else {
+            return;
+        };
+        let put = |name: &str, text: &str| {
+            fs::write(warm.directory.join(name), text).expect("it is written");
+        };
+        put("settings", "old");
+        put("template", "new");
+        warm.warm_up(&PROGRAM, &as_is);
+        warm.same(&PROGRAM, &as_is);
+        let edited = program.replacen(edit.0, edit.1, 1);
+        assert_ne!(edited, program);
+        put("program.py", &edited);
+        let started = run(&mut warm.started(&PROGRAM));
+        assert!(
+            started.out.contains("new"),
+            "{write}: {} {}",
+            started.out,
+            started.err
+        );
+    }
+}

@@ -215,8 +215,9 @@ fn has_access_list(directory: &Path) -> bool {
     }
 }
 
-/// Returns true if a group is that of a user, and certainly nobody else's. Groups that only a
-/// directory service knows are not.
+/// Returns true if a group is that of a user, and nobody else's according to the files of this
+/// machine. Groups that only a directory service knows are not, and neither is any group where
+/// the files include entries from elsewhere.
 fn is_only_member(user: u32, group: u32) -> bool {
     let read = |path| fs::read_to_string(path).unwrap_or_default();
     is_only_member_by(user, group, &read("/etc/passwd"), &read("/etc/group"))
@@ -225,7 +226,10 @@ fn is_only_member(user: u32, group: u32) -> bool {
 fn is_only_member_by(user: u32, group: u32, users: &str, groups: &str) -> bool {
     let (mut names, mut is_own) = (Vec::new(), false);
     for line in users.lines() {
-        // name:password:user:group:...
+        // name:password:user:group:... A `+` includes entries from elsewhere.
+        if line.starts_with('+') {
+            return false;
+        }
         let fields: Vec<&str> = line.split(':').collect();
         let number = |at: usize| fields.get(at).and_then(|text| text.parse::<u32>().ok());
         if number(2) == Some(user) {

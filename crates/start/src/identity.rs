@@ -99,7 +99,7 @@ pub(crate) fn name_of(invocation: &Result<Invocation, Reason>, path: &Path) -> S
     })
 }
 
-/// A short name for a text, its FNV-1a hash. Names can collide, so readers must compare the
+/// A short name for a text, its XXH64 hash. Names can collide, so readers must compare the
 /// text too.
 pub(crate) fn name(text: &[u8]) -> String {
     format!("{:016x}", XxHash64::oneshot(0, text))

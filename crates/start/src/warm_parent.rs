@@ -287,9 +287,6 @@ fn ask_and_go<V: FnOnce() -> Result<(), Reason>>(
         Reason::Closed(why.into())
     };
     let hello = connection.line().map_err(silent)?;
-    if let Some(why) = hello.strip_prefix("no ") {
-        return Err(Reason::Answered(why.to_owned()));
-    }
     let greeting = Greeting::parse(&hello).and_then(|greeting| {
         let child = Child::new(greeting.child, parent.process)?;
         Some((greeting, child))

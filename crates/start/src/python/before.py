@@ -16,6 +16,7 @@ import ast
 import builtins
 import os
 import re
+import sys
 
 VARIABLE = re.compile("[A-Z][A-Z0-9_]{2,}")
 
@@ -81,7 +82,7 @@ class Own:
     def search(self, path, tree, whole):
         """Searches the code that may still run. Names are bound by the whole file."""
         self.trees.append(tree)
-        bound, constants = imported(whole), constants_of(whole)
+        bound, paths = imported(whole), Paths(whole, last_import(path))
         libraries = self.libraries(whole)
         returned = {
             target.id
@@ -100,7 +101,7 @@ class Own:
             for what, package in effects(node, libraries, self.harmless):
                 kind = "classes" if package else "calls"
                 self.effects.append((node.lineno, path, what, package, kind))
-            for what, file in writes(node, libraries, constants):
+            for what, file in writes(node, libraries, paths):
                 self.writes.append((node.lineno, path, what, file, "writes"))
             what = changed_object(node, returned)
             if what:
@@ -343,7 +344,8 @@ def effects(node, libraries, harmless):
 # `open` depends on its mode.
 BY_FIRST = {"makedirs", "mkdir", "remove", "unlink", "rmdir", "rmtree", "truncate", "chmod", "utime"}
 BY_FIRST |= {"save", "savez", "savez_compressed", "savetxt", "to_csv", "to_json", "to_pickle"}
-BY_FIRST |= {"FileHandler", "RotatingFileHandler", "TimedRotatingFileHandler", "mkfifo", "tofile"}
+BY_FIRST |= {"to_parquet", "to_excel", "to_feather", "mkfifo", "tofile"}
+BY_FIRST |= {"FileHandler", "RotatingFileHandler", "TimedRotatingFileHandler"}
 BY_SECOND = {"dump", "urlretrieve", "symlink", "link"}
 BY_BOTH = {"copy", "copy2", "copyfile", "copytree", "move", "rename", "renames", "replace"}
 BY_RECEIVER = {"write_text", "write_bytes", "touch", "mkdir", "unlink", "rmdir", "symlink_to"}
@@ -363,31 +365,38 @@ RUNS |= {"create_subprocess_exec", "create_subprocess_shell"}
 OF_SUBPROCESS = {"run", "call"}
 # The modules that have these functions; `platform.system` runs nothing.
 RUNNERS = {None, "asyncio", "os", "posix", "pty", "subprocess"}
-# Modules that write more files than the one that they open.
-DATABASES = {"dbm", "shelve"}
+# Modules of which the function that opens a database may write several files.
+DATABASES = {"dbm": "open", "shelve": "open", "sqlite3": "connect"}
+# Modules of which a class opens a file like `open`.
+CLASSES = {"zipfile": "ZipFile", "h5py": "File"}
+# Flags of `os.open` with which it cannot write.
+READS = {"O_RDONLY", "O_CLOEXEC", "O_DIRECTORY", "O_NOFOLLOW", "O_NONBLOCK", "O_PATH", "O_NOCTTY"}
 
 
-def writes(node, libraries, constants):
+def writes(node, libraries, paths):
     """Yields how a call may write a file, as a predicate, with the path; that is empty if it cannot
     be known."""
     if not isinstance(node, ast.Call):
         return
+    known = lambda path: paths.known(path, node.func.end_lineno) or ""
     name, package = used_by(node), libraries.get(root(node.func))
     receiver = getattr(node.func, "value", None)
     is_method = receiver and (package in (None, "pathlib") or isinstance(receiver, ast.Call))
     is_method = is_method or name in OF_PATHS
     if name in RUNS and package in RUNNERS or name in OF_SUBPROCESS and package == "subprocess":
         yield "runs another program", ""
-    elif name == "open" and package in DATABASES:
+    elif name and name == DATABASES.get(package):
         yield "writes a database", ""
-    elif name == "open":
+    elif name == "open" or name and name == CLASSES.get(package):
         if may_write(node, is_method):
             path = node.func.value if is_method else (node.args or [None])[0]
-            yield "writes a file", constant(path, constants) or ""
+            yield "writes a file", known(path)
+    elif name == "copy" and package not in (None, "shutil", "pathlib"):
+        return  # A function that copies an array, or the like.
     elif name in WRITES and package not in NO_WRITERS:
         named = written(name, node, is_method)
         for path in named:
-            yield "writes, moves or removes a file", constant(path, constants) or ""
+            yield "writes, moves or removes a file", known(path)
 
 
 def may_write(call, is_method):
@@ -396,6 +405,9 @@ def may_write(call, is_method):
     modes += [each.value for each in call.keywords if each.arg in ("mode", "flags", None)]
     if not modes:
         return any(isinstance(each, ast.Starred) for each in call.args)
+    flags = {getattr(each, "attr", None) for each in ast.walk(modes[0]) if is_flag(each)}
+    if flags:
+        return not flags <= READS
     text = getattr(modes[0], "value", None)
     return not isinstance(text, str) or not set(text) <= set("rbtU")
 
@@ -418,40 +430,72 @@ def written(name, call, is_method):
     return (values[:1] + [None])[:1]
 
 
-def constants_of(tree):
-    """Names that are bound once in a file, to a path that is constant."""
-    found, counts = {}, {}
-    for node in ast.walk(tree):
-        if isinstance(node, ast.Assign) and len(node.targets) == 1:
-            if isinstance(node.targets[0], ast.Name):
-                found[node.targets[0].id] = constant(node.value, {})
-        name = getattr(node, "arg", None)
-        if isinstance(node, ast.Name) and not isinstance(node.ctx, ast.Load):
-            name = node.id
-        if isinstance(name, str):
-            counts[name] = counts.get(name, 0) + 1
-    return {name: path for name, path in found.items() if path and counts.get(name) == 1}
+def is_flag(node):
+    return isinstance(node, ast.Attribute) and node.attr.startswith("O_")
 
 
-def constant(node, constants):
-    """The path that an expression names, if it is constant."""
-    if isinstance(node, ast.Constant):
-        is_path = isinstance(node.value, str) and node.value.isprintable()
-        return node.value if is_path else None
+def last_import(path):
+    """The line of the last import outside functions; below it, a start compares only some lines
+    (`skeleton` in `influence.rs`, which searches in the same way). Code that is an argument is
+    compared as a whole."""
+    if path == "<string>":
+        return sys.maxsize
+    try:
+        with open(path, "rb") as file:
+            lines = file.read().split(b"\n")
+    except OSError:
+        return 0
+    found = [at for at, line in enumerate(lines, 1) if line.startswith((b"import ", b"from "))]
+    return max(found, default=0)
+
+
+class Paths:
+    """The paths in a file that are constant, as far as each start compares the lines on which they
+    are: all up to the last import, and later ones with the name of a function that writes."""
+
+    def __init__(self, tree, last):
+        self.last, self.names, counts = last, {}, {}
+        for node in ast.walk(tree):
+            for name in bindings(node):
+                counts[name] = counts.get(name, 0) + 1
+        for node in ast.walk(tree):
+            if isinstance(node, ast.Assign) and isinstance(node.targets[0], ast.Name):
+                name = node.targets[0].id
+                if len(node.targets) == 1 and counts.get(name) == 1 and "*" not in counts:
+                    self.names[name] = self.known(node.value, 0)
+
+    def known(self, node, line):
+        """The path that an expression names, if it is constant. `line` is compared too."""
+        if isinstance(node, ast.Constant):
+            if node.end_lineno > self.last and not node.lineno == node.end_lineno == line:
+                return None
+            is_path = isinstance(node.value, str) and node.value.isprintable()
+            return node.value if is_path else None
+        if isinstance(node, ast.Name):
+            return self.names.get(node.id)
+        parts = []
+        if isinstance(node, ast.BinOp) and isinstance(node.op, ast.Div):
+            parts = [node.left, node.right]
+        elif isinstance(node, ast.Call) and not node.keywords:
+            if used_by(node) in ("Path", "PosixPath", "join", "expanduser", "str", "abspath"):
+                parts = node.args
+        parts = [self.known(each, line) for each in parts]
+        if not parts or not all(parts):
+            return None
+        path = os.path.join(*parts)
+        is_of_home = isinstance(node, ast.Call) and used_by(node) == "expanduser"
+        return os.path.expanduser(path) if is_of_home else path
+
+
+def bindings(node):
+    """The names that a node binds. `*` stands for any."""
     if isinstance(node, ast.Name):
-        return constants.get(node.id)
-    parts = []
-    if isinstance(node, ast.BinOp) and isinstance(node.op, ast.Div):
-        parts = [node.left, node.right]
-    elif isinstance(node, ast.Call) and not node.keywords:
-        if used_by(node) in ("Path", "PosixPath", "join", "expanduser", "str", "abspath"):
-            parts = node.args
-    parts = [constant(each, constants) for each in parts]
-    if not parts or not all(parts):
-        return None
-    path = os.path.join(*parts)
-    is_of_home = isinstance(node, ast.Call) and used_by(node) == "expanduser"
-    return os.path.expanduser(path) if is_of_home else path
+        return [] if isinstance(node.ctx, ast.Load) else [node.id]
+    if isinstance(node, ast.alias):
+        return [node.asname or node.name.partition(".")[0]]
+    # Parameters, functions and classes, exceptions, patterns.
+    names = [getattr(node, field, None) for field in ("arg", "name", "rest")]
+    return [name for name in names if isinstance(name, str)]
 
 
 # Methods with which an object of a library changes something else.

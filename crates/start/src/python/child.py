@@ -138,7 +138,10 @@ class Child:
         length = int.from_bytes(data[:4], "little")
         parts, have = [data[4:]], len(data) - 4
         while have < length <= MAX_BYTES:
-            more = client.recv(min(1 << 20, length - have))
+            try:
+                more = client.recv(min(1 << 20, length - have))
+            except OSError:  # The client has exited, or is stopped.
+                more = b""
             if not more:
                 break
             parts.append(more)

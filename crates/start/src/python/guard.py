@@ -14,10 +14,12 @@ import sys
 
 # Files that the client and this process must read the same in /proc/PID.
 FILES = "mountinfo", "attr/current", "limits"
+# Names of these files in a message.
+WORDS = {"mountinfo": "mounts", "attr/current": "security labels", "cgroup": "control groups"}
 # Bytes of the word, of the credentials of a sender (a process, a user and a group), and of one
 # read.
 WORD, CREDENTIALS, AT_ONCE = 16, 12, 65536
-# The owner of files whose owner does not exist in this user namespace.
+# The owner of files whose owner does not exist in this user namespace; elsewhere a real user.
 OVERFLOW = 65534
 
 
@@ -69,11 +71,11 @@ def difference(theirs, ours, plan, starts):
             return "the client has another %s" % name
     for name in FILES + (("cgroup",) if starts else ()):
         if content(theirs, name) != content(ours, name):
-            return "%s of the client differs" % name
+            return "the client has other %s" % WORDS.get(name, name)
     one, other = status(theirs), status(ours)
     for name in plan.status:
         if one.get(name) != other.get(name):
-            return "%s of the client differs" % name
+            return "the client has another value of %s" % name
     if one.get("TracerPid") != "0":
         return "the client is traced"
     return None
@@ -120,4 +122,14 @@ def is_driver(path):
     if not os.path.basename(path).startswith("libcuda.so"):
         return False
     found = os.stat(path)
-    return found.st_uid in (0, OVERFLOW, os.geteuid()) and not found.st_mode & 0o022
+    owners = {0, os.geteuid()}
+    if not is_mapped(OVERFLOW):
+        owners.add(OVERFLOW)
+    return found.st_uid in owners and not found.st_mode & 0o022
+
+
+def is_mapped(user):
+    """Returns True if a user exists in this user namespace."""
+    with open("/proc/self/uid_map") as file:
+        ranges = [list(map(int, line.split())) for line in file]
+    return any(first <= user < first + count for first, _, count in ranges)

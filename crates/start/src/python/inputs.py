@@ -23,7 +23,8 @@ class Inputs:
         self.libraries, self.asked = (*libraries, "/nix/store/"), {}
         for module, question, path in asked:
             if self.may_matter(question, path):
-                self.asked.setdefault(module, set()).add((question, path))
+                # Resolved once: the parent is traced, which makes every call slow.
+                self.asked.setdefault(module, set()).add((question, os.path.realpath(path)))
 
     def may_matter(self, question, path):
         """Returns False for files of Python and shared libraries, and for a directory of which only
@@ -47,7 +48,6 @@ class Inputs:
 def is_affected(question, path, changed):
     if not changed:
         return not path.endswith(UNLIKELY)
-    path = os.path.realpath(path)
     if (path + os.sep).startswith(os.path.join(changed, "")):
         return True
     # A new file changes the listing of its directory, and may create the directory too.

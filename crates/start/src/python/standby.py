@@ -59,7 +59,7 @@ class Standby:
         """The path of the recorder's library, which the parent was created with."""
         path = self.plan.one.get("recorder")
         if path is None:
-            raise ValueError("the library that waits for the GPU is not installed")
+            raise Unsuitable("the library that waits for the GPU is not installed")
         return path
 
     def prepare(self):

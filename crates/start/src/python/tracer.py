@@ -18,8 +18,8 @@ class Tracer:
         return os.read(self.fd, 1 << 16)[1:].decode("utf-8", "replace")
 
     def asked(self):
-        """What the imports of the last trial, or of this process since then, have asked for outside
-        the installed packages: names of modules, letters of questions, and paths."""
+        """The questions that imports in the last trial have asked outside the installed packages:
+        names of modules, letters of questions, and paths."""
         fields = []
         while True:
             self.say("asked")

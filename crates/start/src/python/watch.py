@@ -171,7 +171,7 @@ class Watch:
                     self.tracer.say("searches", os.path.realpath(path))
         elif event == "open":
             path = values[0] if values else None
-            if path in RANDOM_FILES:
+            if isinstance(path, (str, bytes)) and path in RANDOM_FILES:
                 self.of_parent = self.acts = "reads random bytes when it is imported"
             if isinstance(path, str) and path.startswith("/proc/"):
                 self.asked.everything = self.asked.everything or path.endswith("/environ")

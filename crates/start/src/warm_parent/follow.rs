@@ -230,6 +230,9 @@ impl RunningProgram {
             libc::SIGCONT => is_stopped(self.child.process),
             // In another group, the program has received nothing.
             _ if !self.shares_group => true,
+            // `sigqueue` addresses one process, so the program has not received it either, and
+            // each signal has its own value.
+            _ if info.ssi_code == libc::SI_QUEUE => true,
             _ if info.ssi_code > 0 => !is_of_terminals(signal),
             _ if sender::is_from_command(sender, self.child.process) => false,
             libc::SIGUSR1 | libc::SIGUSR2 => true,
@@ -238,23 +241,19 @@ impl RunningProgram {
         if !pass {
             return;
         }
+        let process = self.child.process;
         // SAFETY: kill takes numbers only, and rt_sigqueueinfo reads one struct that is as large
         // as the kernel expects. The process is the program or, just after its exit, a process
         // ID that cannot have been reused yet.
         unsafe {
-            match Queued::of(info) {
-                Some(queued) => {
-                    let process = self.child.process;
-                    libc::syscall(
-                        libc::SYS_rt_sigqueueinfo,
-                        process,
-                        signal,
-                        &raw const queued,
-                    );
-                }
-                None => {
-                    libc::kill(self.child.process, signal);
-                }
+            let is_queued = Queued::of(info).is_some_and(|queued| {
+                let queued = &raw const queued;
+                libc::syscall(libc::SYS_rt_sigqueueinfo, process, signal, queued) == 0
+            });
+            // A filter of system calls may forbid it, or the queue may be full. The signal
+            // itself matters more than its value.
+            if !is_queued {
+                libc::kill(process, signal);
             }
         }
     }

@@ -188,8 +188,13 @@ pub(crate) fn skeleton(path: &Path) -> String {
         .rposition(|line| is_import(line))
         .map_or(0, |at| at + 1);
     let (before, after) = lines.split_at(last);
+    // A name of a path is no longer one if it is bound again.
+    let paths: HashSet<&[u8]> = before.iter().filter_map(|line| bound_text(line)).collect();
     let after = after.iter().filter(|line| {
-        is_import(line.trim_ascii()) || may_influence(line) || has_effect(line, &imported)
+        is_import(line.trim_ascii())
+            || may_influence(line)
+            || has_effect(line, &imported)
+            || words(line).any(|word| paths.contains(word))
     });
     let all: Vec<&[u8]> = before
         .iter()
@@ -201,6 +206,16 @@ pub(crate) fn skeleton(path: &Path) -> String {
 
 fn is_import(line: &[u8]) -> bool {
     line.starts_with(b"import ") || line.starts_with(b"from ")
+}
+
+/// The name to which a line assigns something that contains a text.
+fn bound_text(line: &[u8]) -> Option<&[u8]> {
+    let at = line.iter().position(|&byte| byte == b'=')?;
+    let (target, value) = line.split_at(at);
+    let mut names = words(target);
+    let name = names.next()?;
+    let has_text = value.iter().any(|byte| b"'\"".contains(byte));
+    (names.next().is_none() && has_text).then_some(name)
 }
 
 fn words(line: &[u8]) -> impl Iterator<Item = &[u8]> {
@@ -308,14 +323,20 @@ fn may_influence(line: &[u8]) -> bool {
         "spawnv",
         "spawnvp",
         "TimedRotatingFileHandler",
+        "connect",
+        "File",
         "to_csv",
+        "to_excel",
+        "to_feather",
         "to_json",
+        "to_parquet",
         "to_pickle",
         "tofile",
         "truncate",
         "unpack_archive",
         "unset_key",
         "utime",
+        "ZipFile",
         // The end of the program is shortened unless one of these is mentioned.
         "get_objects",
         "get_referrers",
@@ -362,6 +383,22 @@ mod tests {
             "X = 1\nimport torch\n\ndef f(self):\n    warnings.simplefilter('error')\n",
         ] {
             assert_ne!(of(text), before, "{text}");
+        }
+        let writes = |before: &str, after: &str| {
+            of(&format!(
+                "{before}\nimport torch\n\ndef f():\n    {after}\n    import reads\n"
+            ))
+        };
+        let to_name = writes("LOG = 'a.log'", "open(LOG, 'w').close()");
+        for (before, after) in [
+            ("LOG = 'settings'", "open(LOG, 'w').close()"),
+            ("LOG = 'a.log'", "open('settings', 'w').close()"),
+            (
+                "LOG = 'a.log'",
+                "LOG = 'settings'\n    open(LOG, 'w').close()",
+            ),
+        ] {
+            assert_ne!(writes(before, after), to_name, "{before} {after}");
         }
         fs::remove_file(&path).expect("it goes");
     }
