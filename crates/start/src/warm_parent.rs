@@ -303,12 +303,12 @@ fn ask_and_go<V: FnOnce() -> Result<(), Reason>>(
     // Check and move the child before anything is sent.
     sandbox::is_shared_with(child.process())?;
     sandbox::join(&[child.supervisor(), child.process()])?;
-    let word = greeting.word()?;
+    let token = greeting.token()?;
     let learning = parent_request.standbys.and_then(Standbys::learning);
     let request = inherited.request(
         parent_request.invocation,
         parent_request.identity.terminal,
-        &word,
+        &token,
         learning,
     );
     let asked = connection.send(&request, &inherited.sent());

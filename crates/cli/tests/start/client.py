@@ -1,7 +1,7 @@
 """A client of a warm parent that checks nothing: asks for the program, and prints each answer.
 
 Arguments: the socket, and how to send the request: `send`, `fork` (another process sends it)
-or `guess` (the word is not read). The request names a library to be loaded.
+or `guess` (the token is not read). The request names a library to be loaded.
 """
 
 import os
@@ -21,18 +21,18 @@ for each in (evil, driver):
 connection = socket.socket(socket.AF_UNIX)
 connection.connect(path)
 _, child, _, pipe = connection.recv(100).decode().split()
-word = b"0" * 32
+token = b"0" * 32
 try:
     if how != "guess":
         with open("/proc/%s/fd/%s" % (child, pipe), "rb") as file:
-            word = file.read()
+            token = file.read()
 except OSError:
     pass
 
 arguments = [sys.executable, "program.py"]
 environment = [name + b"=" + value for name, value in os.environb.items()]
 environment.append(("PREHEAT_AHEAD=0\n%s\n%s\n/x" % (evil, driver)).encode())
-fields = [b"start", word, b"0 18 2", b"", b"", b"0 1 2"]
+fields = [b"start", token, b"0 18 2", b"", b"", b"0 1 2"]
 for texts in (list(map(os.fsencode, arguments)), environment):
     fields += [b"%d" % len(texts)] + texts
 data = b"".join(field + b"\0" for field in fields)

@@ -2,10 +2,10 @@
 do what it could do itself, and no more.
 
 The client makes the same checks (`warm_parent/sandbox.rs`), but a client in a sandbox may be
-another program that makes none. Each connection has a random word, in a pipe of this process:
+another program that makes none. Each connection has a random token, in a pipe of this process:
 the kernel lets only a client that may inspect this process read it, so one that is in a
 separate Landlock domain cannot send it back. The kernel names the process that sends a request,
-and the directory of that process in /proc was opened before the word was written, so another
+and the directory of that process in /proc was opened before the token was written, so another
 process that has the same number later is not mistaken for it.
 """
 
@@ -16,9 +16,9 @@ import sys
 FILES = "mountinfo", "attr/current", "limits"
 # Names of these files in a message.
 WORDS = {"mountinfo": "mounts", "attr/current": "security labels", "cgroup": "control groups"}
-# Bytes of the word, of the credentials of a sender (a process, a user and a group), and of one
+# Bytes of the token, of the credentials of a sender (a process, a user and a group), and of one
 # read.
-WORD, CREDENTIALS, AT_ONCE = 16, 12, 65536
+TOKEN, CREDENTIALS, AT_ONCE = 16, 12, 65536
 # The owner of files whose owner does not exist in this user namespace; elsewhere a real user.
 OVERFLOW = 65534
 
@@ -29,12 +29,12 @@ class Guard:
     def __init__(self, process, plan):
         self.process, self.plan = process, plan
         self.theirs = self.pipe = -1
-        self.word = os.urandom(WORD).hex().encode()
+        self.token = os.urandom(TOKEN).hex().encode()
 
     def open(self):
         self.theirs = directory(self.process)
         self.pipe, end = os.pipe()
-        os.write(end, self.word)
+        os.write(end, self.token)
         os.close(end)
 
     def close(self):
@@ -42,10 +42,10 @@ class Guard:
             if fd >= 0:
                 os.close(fd)
 
-    def refusal(self, word, sender, starts):
+    def refusal(self, token, sender, starts):
         """The reason not to serve a request; None if there is none. For a start, the client has
         moved this process to its control groups."""
-        if sender != self.process or word != self.word:
+        if sender != self.process or token != self.token:
             return "the client did not show that it may inspect the warm parent"
         try:
             ours = directory(os.getpid())

@@ -93,18 +93,18 @@ impl Inherited {
         })
     }
 
-    /// The request for a start, in the format that the child reads. `word` is the one of this
+    /// The request for a start, in the format that the child reads. `token` is the one of this
     /// connection; `learning` is the value of the variable that makes the child record its use
     /// of GPUs.
     pub(crate) fn request(
         &self,
         invocation: &Invocation,
         terminal: bool,
-        word: &[u8],
+        token: &[u8],
         learning: Option<OsString>,
     ) -> Vec<u8> {
         let mut fields = Fields::new(b"start");
-        fields.put(word);
+        fields.put(token);
         // Processes can share a group only within a session. Otherwise the program leads a
         // group (-1), or is the only member of one (0).
         let leads = self.group.unsigned_abs() == std::process::id();

@@ -1,7 +1,7 @@
 //! A connection to a warm parent, with a deadline, and the greeting of a waiting child, with the
-//! word by which a client shows that it may inspect the child.
+//! token by which a client shows that it may inspect the child.
 //!
-//! The word is in a pipe of the child. The kernel lets a process open it (`/proc/PID/fd`) only
+//! The token is in a pipe of the child. The kernel lets a process open it (`/proc/PID/fd`) only
 //! if that process may inspect the child, and the child serves nobody who does not know it: the
 //! counterpart is `python/guard.py`.
 
@@ -206,8 +206,8 @@ fn send_with(socket: RawFd, bytes: &[u8], descriptors: &[RawFd]) -> io::Result<u
     usize::try_from(sent).map_err(|_| io::Error::last_os_error())
 }
 
-/// More bytes than a word has.
-const MAX_WORD_BYTES: u64 = 64;
+/// More bytes than a token has.
+const MAX_TOKEN_BYTES: u64 = 64;
 
 /// The first line that a child sends.
 pub(super) struct Greeting {
@@ -231,22 +231,22 @@ impl Greeting {
         numbers.next().is_none().then_some(greeting)
     }
 
-    /// The word of this connection.
-    pub(super) fn word(&self) -> Result<Vec<u8>, Reason> {
-        self.read_word()
-            .map_err(|why| Reason::Unreadable("a pipe", why.into()))
+    /// The token of this connection.
+    pub(super) fn token(&self) -> Result<Vec<u8>, Reason> {
+        self.read_token()
+            .map_err(|why| Reason::Unreadable("the token", why.into()))
     }
 
-    fn read_word(&self) -> io::Result<Vec<u8>> {
-        let mut word = Vec::new();
+    fn read_token(&self) -> io::Result<Vec<u8>> {
+        let mut token = Vec::new();
         // Whatever it is, opening and reading it must not block.
         OpenOptions::new()
             .read(true)
             .custom_flags(libc::O_NONBLOCK | libc::O_NOCTTY)
             .open(format!("/proc/{}/fd/{}", self.child, self.pipe))?
-            .take(MAX_WORD_BYTES)
-            .read_to_end(&mut word)?;
-        Ok(word)
+            .take(MAX_TOKEN_BYTES)
+            .read_to_end(&mut token)?;
+        Ok(token)
     }
 }
 
@@ -303,23 +303,23 @@ mod tests {
     }
 
     #[test]
-    fn the_word_is_read_from_the_pipe() {
+    fn the_token_is_read_from_the_pipe() {
         let (ours, mut theirs) = io::pipe().expect("it is created");
-        theirs.write_all(b"word").expect("it has room");
+        theirs.write_all(b"token").expect("it has room");
         drop(theirs);
         let of = |pipe| Greeting {
             child: std::process::id() as libc::pid_t,
             served: 0,
             pipe,
         };
-        let word = of(ours.as_raw_fd()).word();
-        assert_eq!(word.expect("this process may inspect itself"), b"word");
+        let token = of(ours.as_raw_fd()).token();
+        assert_eq!(token.expect("this process may inspect itself"), b"token");
         let null = File::open("/dev/null").expect("it exists");
         assert!(
             of(null.as_raw_fd())
-                .word()
-                .is_ok_and(|word| word.is_empty())
+                .token()
+                .is_ok_and(|token| token.is_empty())
         );
-        assert!(of(-1).word().is_err());
+        assert!(of(-1).token().is_err());
     }
 }

@@ -208,9 +208,9 @@ impl Standbys {
             return Err(Reason::Replaced);
         }
         let greeting = Greeting::parse(&connection.line().map_err(failed)?);
-        let word = greeting.ok_or(Reason::Strange)?.word()?;
+        let token = greeting.ok_or(Reason::Strange)?.token()?;
         let _ = fs::remove_file(self.refusal());
-        let request = self.request(known, &word)?;
+        let request = self.request(known, &token)?;
         connection.send(&request, &[]).map_err(failed)?;
         let answer = connection.line().map_err(failed)?;
         if let Some(why) = answer.strip_prefix("no ") {
