@@ -26,6 +26,50 @@ fn same(warm: &Warm, how: &dyn Fn(&mut Command)) -> String {
     run(&mut warm.preheat(&["--list", "-v"])).out
 }
 
+/// Nothing that PyTorch imports later reads these.
+#[test]
+fn settings_of_pytorch_are_made_before_an_import() {
+    for (head, setting, is_harmless) in [
+        (
+            "import torch",
+            "torch.backends.cudnn.benchmark = True",
+            true,
+        ),
+        (
+            "import torch.backends.cudnn as cudnn",
+            "cudnn.benchmark = True",
+            true,
+        ),
+        (
+            "from torch.backends import cudnn",
+            "cudnn.deterministic = True",
+            true,
+        ),
+        (
+            "from torch.backends import cudnn",
+            "cudnn.version = int",
+            false,
+        ),
+        ("import torch", "torch.benchmark = True", false),
+    ] {
+        let program = format!("{head}\n{setting}\nimport fractions\nprint(fractions)\n");
+        let Some((warm, installed)) = Warm::with_package("matplotlib", &program) else {
+            return;
+        };
+        fs::create_dir_all(installed.join("torch/backends")).expect("a directory");
+        for (name, text) in [
+            ("__init__", "import torch.backends.cudnn\n"),
+            ("backends/__init__", ""),
+            ("backends/cudnn", "benchmark = False\n"),
+        ] {
+            let path = installed.join(format!("torch/{name}.py"));
+            fs::write(path, text).expect("it is written");
+        }
+        let listed = same(&warm, &as_is);
+        assert_eq!(!listed.contains("which changes"), is_harmless, "{listed}");
+    }
+}
+
 #[test]
 fn log_messages_are_configured_before_an_import() {
     let program = "import json

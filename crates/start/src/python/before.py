@@ -36,6 +36,11 @@ PLAIN |= {"TypeVar", "NewType", "getenv", "get", "compile", "frozenset", "set", 
 PLAIN |= {"tuple", "int", "float", "str", "len", "range", "bool", "object", "expanduser"}
 
 
+# Settings in `torch.backends` that training scripts often make: PyTorch reads them when it computes,
+# not when one of its modules is imported.
+SETTINGS = {"benchmark", "benchmark_limit", "deterministic", "allow_tf32", "fp32_precision"}
+SETTINGS |= {"allow_fp16_reduced_precision_reduction", "allow_bf16_reduced_precision_reduction"}
+
 # Decorators without side effects.
 DECORATORS = {"staticmethod", "classmethod", "property", "cached_property", "abstractmethod"}
 DECORATORS |= {"dataclass", "contextmanager", "overload", "final", "cache", "lru_cache"}
@@ -237,13 +242,27 @@ def is_text(path):
 
 
 def imported(tree):
-    """Names that are bound by imports."""
-    found = set()
+    """Names that are bound by imports, with what they stand for."""
+    found = {}
     for node in ast.walk(tree):
-        if isinstance(node, (ast.Import, ast.ImportFrom)):
-            for each in node.names:
-                found.add(each.asname or each.name.partition(".")[0])
+        for each in node.names if isinstance(node, (ast.Import, ast.ImportFrom)) else ():
+            top = each.name.partition(".")[0]
+            if isinstance(node, ast.ImportFrom):
+                found[each.asname or top] = "%s.%s" % (node.module, each.name)
+            else:
+                found[each.asname or top] = each.name if each.asname else top
     return found
+
+
+def is_harmless_setting(target, bound):
+    """Returns True for a setting that no import reads."""
+    parts = []
+    while isinstance(target, ast.Attribute):
+        parts.insert(0, target.attr)
+        target = target.value
+    if not parts or parts[-1] not in SETTINGS or not isinstance(target, ast.Name):
+        return False
+    return ".".join([bound[target.id], *parts]).startswith("torch.backends.")
 
 
 def influence(node, bound, names):
@@ -277,7 +296,8 @@ def influence(node, bound, names):
         targets = [node.target]
     for target in targets:
         if isinstance(target, (ast.Attribute, ast.Subscript)) and root(target) in bound:
-            return "changes " + shown(target)
+            if not is_harmless_setting(target, bound):
+                return "changes " + shown(target)
     return None
 
 
