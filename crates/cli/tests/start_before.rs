@@ -66,7 +66,8 @@ fn settings_of_pytorch_are_made_before_an_import() {
             fs::write(path, text).expect("it is written");
         }
         let listed = same(&warm, &as_is);
-        assert_eq!(!listed.contains("which changes"), is_harmless, "{listed}");
+        // Otherwise the first lines run ahead, up to the last.
+        assert_eq!(!listed.contains("not ahead"), is_harmless, "{listed}");
     }
 }
 
@@ -225,13 +226,11 @@ fn an_installed_package_limits_threads() {
 }
 
 #[test]
-#[ignore = "the parent imports numpy first, which ends its import before the package does"]
 fn an_installed_package_limits_threads_and_imports_numpy() {
     counts_threads(&["import sets_and_imports"]);
 }
 
 #[test]
-#[ignore = "a package that the learning start has imported, or not, decides for other starts too"]
 fn an_installed_package_limits_threads_in_some_starts() {
     counts_threads(&[
         "if not sys.argv[1:]: import sets",

@@ -173,6 +173,19 @@ class Own:
                             found.update(VARIABLE.findall(each))
         return found
 
+    def limits(self, learned, ending):
+        """Variables with this ending that modules mention which the files may import, and which
+        an earlier start has not."""
+        names = {name for tree in self.trees for node in ast.walk(tree) for name in imports(node)}
+        names.update({name.rpartition(".")[0] for name in names})
+        found = set()
+        for name in names.difference(learned, [""]):
+            source = self.redirects.source(name)
+            if source and not self.redirects.is_own(name):
+                words = re.findall(rb"\w+", source.text)
+                found.update(word.decode() for word in words if word.endswith(ending.encode()))
+        return found
+
     def first(self):
         """The first influence in the main file, or else in another."""
         found = min(self.influences, key=lambda each: (each[1] != self.main, each[0]))

@@ -83,6 +83,10 @@ class Tools:
     def settings(self):
         return dict([*self.lasting(), *self.passing()])
 
+# The end of variables that limit the threads of numerical libraries, which read them when they are
+# loaded.
+LIMITS = "_NUM_THREADS"
+
 
 def find_safe(plan, tools, hook=None):
     """Finds modules that are safe to import; `hook` is set after the program's first lines
@@ -94,6 +98,7 @@ def find_safe(plan, tools, hook=None):
     if only is None and tools.searches_elsewhere in plan.facts:
         only = before.restrict(found, "changes " + tools.searches_elsewhere[0])
     libraries = sorted(name for name in before.sets if name.startswith(plan.libraries))
+    libraries += before.limits
     found.is_restricted = found.is_restricted or bool(libraries)
     for _ in range(MAX_OFFENDERS):
         names = plan.modules if only is None else only
@@ -121,6 +126,9 @@ def find_safe(plan, tools, hook=None):
             continue
         changed = take(found, said)
         found.inputs = tools.inputs["Inputs"](asked)
+        # Imports end in another order than they begin, so it is unknown whether a module that
+        # limits threads came before those that read the limit; and another start may not make it.
+        changed = {name for name in changed if not name.endswith(LIMITS)}
         if hook:
             changed |= hook.changed()
         # Variables that changed while the program ran, but not by an import, were set by the
@@ -171,6 +179,7 @@ class Before:
                 own.is_module = "main" in plan.one
                 said = [("import", name) for name in own.imports()]
                 said += [("sets", name) for name in own.variables()]
+                said += [("limits", name) for name in own.limits(plan.modules, LIMITS)]
                 said += [("effect", "\n".join(each)) for each in own.shown_effects()]
                 said += [("writes", "\n".join(each)) for each in own.shown_writes()]
                 for kind in {each[-1] for each in own.effects + own.writes}:
@@ -187,6 +196,8 @@ class Before:
             said = [("influence", self.name + " cannot be read")]
         self.imports = [name for kind, name in said if kind == "import"]
         self.influences = [text for kind, text in said if kind == "influence"]
+        # Numbers of threads that modules may set which the learning start has not imported.
+        self.limits = sorted({name for kind, name in said if kind == "limits"})
         if ran and not self.influences:
             self.sets = {name for kind, name in said if kind == "sets"}
         # Code that may influence late imports: where it is, a predicate, a package, a kind.

@@ -105,6 +105,7 @@ class Source:
 
     def __init__(self, text, path, module):
         tree = ast.parse(text)
+        self.text = text
         self.path, self.is_package = path, os.path.basename(path) == "__init__.py"
         package = module if self.is_package else module.rpartition(".")[0]
         self.bound, self.stars = bindings(tree, package), stars(tree, package)
