@@ -3,7 +3,7 @@
 
 use preheat_analyze::run::analyze;
 use preheat_model::RemedyId;
-use preheat_model::run::trace::{Clock, Iteration, Reading, What};
+use preheat_model::run::trace::{Clock, Iteration, Reading, ThreadSample, What};
 use preheat_model::run::{
     AfterReading, Body, Cause, CauseSeconds, IterationsBy, RunReport, TimedFile, Timers,
 };
@@ -97,6 +97,67 @@ fn device_work_that_a_region_did_not_wait_for_is_timed_by_the_next_synchronizati
     assert_eq!(then, AfterReading::Later);
     close(seconds.unwrap(), 0.002_005);
     assert_eq!(unfinished(&|_| {}), (AfterReading::Never, None));
+}
+
+#[test]
+fn cpu_time_contains_waits_on_the_cpu() {
+    // `clock()` around a launch and a synchronization of 50 ms: 52 ms of wall-clock time.
+    let causes = |cpu: f64, sampled: Option<f64>| {
+        let mut p = Program::new(100);
+        let places = ["a.c\x003\0main", "a.c\x005\0main"].map(|place| p.text(place));
+        for (time, place, value) in [(100.0, places[0], 7.0), (152.0, places[1], 7.0 + cpu)] {
+            p.process.readings.push(Reading {
+                time: ns(time),
+                thread: 0,
+                place,
+                clock: Clock::CClock,
+                value: ns(value),
+            });
+        }
+        p.launch("kernel", (100.0, 102.0));
+        p.call("cuCtxSynchronize", (102.0, 152.0));
+        if let Some(used) = sampled {
+            p.process.threads[0].samples = [(100.001, 7.0), (152.001, 7.0 + used)]
+                .map(|(time, cpu)| ThreadSample {
+                    time: ns(time),
+                    cpu: ns(cpu),
+                    ..ThreadSample::default()
+                })
+                .to_vec();
+        }
+        let mut recording = recording("auto", vec![p.alone(300.0)]);
+        recording.manifest.timers.files = vec![TimedFile {
+            file: "a.c".to_owned(),
+            differences: vec![(3, 5)],
+            ..TimedFile::default()
+        }];
+        let found = analyze(&recording);
+        check(&found);
+        let region = &found.report.regions[0];
+        assert_eq!(region.clock, Some(Clock::CClock));
+        close(region.first.value, cpu * 1e-3);
+        let sum: f64 = region.causes.iter().map(|part| part.seconds).sum();
+        close(sum, cpu * 1e-3);
+        let of = |cause| {
+            let parts = region.causes.iter().filter(|part| part.cause == cause);
+            parts.map(|part| part.seconds).sum::<f64>()
+        };
+        (of(Cause::WaitingForDevice), of(Cause::OwnCpu))
+    };
+    // CUDA spins.
+    let (waiting, own) = causes(52.0, None);
+    close(waiting, 0.05);
+    assert!(own < 0.003, "{own}");
+    // It blocks: a region that only synchronizes still has a cause.
+    assert_eq!(causes(2.0, None).0, 0.0);
+    // Four threads compute meanwhile: their CPU time is the program's own.
+    let (waiting, own) = causes(252.0, Some(52.0));
+    close(waiting, 0.05);
+    assert!((0.1999..0.203).contains(&own), "{own}");
+    // One does, and this one blocks: the recorded CPU time of the thread shows it.
+    let (waiting, own) = causes(52.0, Some(2.0));
+    assert_eq!(waiting, 0.0);
+    assert!((0.0499..0.0521).contains(&own), "{own}");
 }
 
 #[test]
