@@ -258,6 +258,60 @@ fn the_causes_of_a_region_are_those_of_all_starts_and_of_its_excess() {
     }
 }
 
+#[test]
+fn the_best_later_iteration_is_the_fastest_of_each_start() {
+    // Iterations of two counted starts, after one that does not count.
+    for count in 3..=5 {
+        let start = |lengths: [f64; 5]| {
+            let mut p = Program::python(100);
+            let mut at = 100.0;
+            for length in &lengths[..count] {
+                for (time, line) in [(at, 3), (at + length, 5)] {
+                    let place = p.text(&format!("a.py\0{line}\0<module>"));
+                    p.process.readings.push(Reading {
+                        time: ns(time),
+                        thread: 0,
+                        place,
+                        clock: Clock::Time,
+                        value: ns(time),
+                    });
+                }
+                at += length + 1.0;
+            }
+            p.busy(0, &[(0.0, 300.0)], 300.0);
+            p.alone(300.0)
+        };
+        let starts = vec![
+            start([90.0, 1.0, 1.0, 1.0, 1.0]),
+            start([50.0, 8.0, 4.0, 6.0, 2.0]),
+            start([50.0, 16.0, 16.0, 4.0, 8.0]),
+        ];
+        let mut recording = recording("auto", starts);
+        recording.manifest.timers.files = vec![TimedFile {
+            file: "a.py".to_owned(),
+            differences: vec![(3, 5)],
+            ..TimedFile::default()
+        }];
+        let found = analyze(&recording);
+        check(&found);
+        let report = found.report;
+        assert_eq!(report.starts[1].iterations.len(), count);
+        // Means over starts are geometric.
+        let [first, second] = match count {
+            3 => [4.0, 16.0],
+            4 => [4.0, 4.0],
+            _ => [2.0, 4.0],
+        };
+        let best = f64::sqrt(first * second) * 1e-3;
+        close(report.best.expect("there are later ones").value, best);
+        close(
+            report.regions[0].best.expect("there are later ones").value,
+            best,
+        );
+        close(report.second.unwrap().value, f64::sqrt(8.0 * 16.0) * 1e-3);
+    }
+}
+
 fn names(report: &RunReport) -> Vec<&str> {
     report.regions.iter().map(|region| &*region.name).collect()
 }
