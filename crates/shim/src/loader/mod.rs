@@ -11,7 +11,7 @@ pub(crate) mod caller;
 mod mapped_objects;
 mod real;
 
-pub(crate) use caller::entry;
+pub(crate) use caller::{entry, entry_of_any_type};
 pub use mapped_objects::{Mapped, each_mapped};
 pub(crate) use mapped_objects::{adds, forked, may_ask, range_around, record_new};
 pub(crate) use real::{next, prepare};
