@@ -553,3 +553,103 @@ fn training_without_a_variant_is_read_as_from_nothing() {
     let expected = analyze(&textbook_gpu(), "0.0.0").expect("a device was measured");
     assert!(again == expected, "it is read as another variant");
 }
+
+/// The notable sentence that contains `text`.
+fn sentence(b: Builder, text: &str) -> String {
+    let report = analyze(&b.measured(), "0.0.0").expect("a device was measured");
+    let found = report
+        .notable
+        .iter()
+        .find(|sentence| sentence.contains(text));
+    (found.unwrap_or_else(|| panic!("{:?}", report.notable))).clone()
+}
+
+/// The first percentage of a sentence.
+fn percent(sentence: &str) -> f64 {
+    let (number, _) = sentence.split_once(" %").expect("a percentage");
+    let number = number.rsplit(' ').next().expect("a number");
+    number.parse().expect("a number")
+}
+
+#[test]
+fn autograd_is_a_share_of_a_whole_iteration() {
+    let forward_only = |b: &mut Builder| {
+        b.unit(ExperimentId::TrainNoOptimizer, names::FORWARD_ONLY);
+        b.series(names::FORWARD_PLAIN, None, 1e-3, 100e-6).series(
+            names::FORWARD_BACKWARD,
+            None,
+            0.04,
+            400e-6,
+        );
+    };
+    let mut b = with("torch");
+    forward_only(&mut b);
+    b.unit(ExperimentId::Train, names::MODEL_FROM_NOTHING);
+    b.series(names::ITERATION, None, 0.5, 700e-6);
+    b.unit(ExperimentId::Train, names::MODEL_ON_DEVICE);
+    b.series(names::ITERATION, None, 0.2, 500e-6);
+    let found = sentence(b, "Autograd");
+    let expected = "of a steady training iteration, optimizer included, with torch on cuda";
+    assert!(found.contains(expected), "{found}");
+    assert!((percent(&found) - 60.0).abs() <= 1.0, "{found}");
+    // Without an iteration, or of another subject, the passes alone are left.
+    let mut b = with("torch");
+    forward_only(&mut b);
+    b.framework = None;
+    b.unit(ExperimentId::Train, names::MODEL_ON_DEVICE);
+    b.series(names::ITERATION, None, 0.2, 500e-6);
+    let found = sentence(b, "Autograd");
+    assert!(
+        found.contains("of forward and backward with torch"),
+        "{found}"
+    );
+    assert!((percent(&found) - 75.0).abs() <= 1.0, "{found}");
+}
+
+#[test]
+fn copies_are_compared_with_like() {
+    let mut b = with("torch");
+    b.unit(ExperimentId::Transfer, names::PINNED_OR_RANDN);
+    b.series(names::MOVE_PINNED, None, 0.02, 110e-6).series(
+        names::RANDN_CONTEXT_READY,
+        None,
+        2.6e-3,
+        42e-6,
+    );
+    let found = sentence(b, "Moving a pinned tensor");
+    for part in [
+        "Moving a pinned tensor of 4 MiB with torch on cuda takes",
+        "creating one there with randn takes",
+        "These are different operations and do not show the effect of pinning",
+        "Compare pinned with pageable copies instead.",
+    ] {
+        assert!(found.contains(part), "{found}");
+    }
+    // 64 MiB in 2 ms to the device, and in 0.1 ms within it.
+    let mut b = Builder::new();
+    b.unit(ExperimentId::Transfer, "");
+    let size = Some(64 << 20);
+    b.series(names::H2D_PAGEABLE, size, 9e-3, 8e-3)
+        .series(names::H2D_PINNED, size, 3e-3, 2e-3)
+        .series(names::D2D, size, 1e-3, 100e-6);
+    let found = sentence(b, "Copies within");
+    let of = |text: &str| {
+        let (number, _) = text.split_once(" GB/s").expect("a bandwidth");
+        let number: f64 = number
+            .rsplit(' ')
+            .next()
+            .unwrap()
+            .parse()
+            .expect("a number");
+        number
+    };
+    assert!(found.starts_with("Copies within cuda reach "), "{found}");
+    assert!((of(&found) / 671.0 - 1.0).abs() < 0.02, "{found}");
+    let (_, to) = found.split_once(" GB/s, ").expect("a comparison");
+    let (times, to) = to.split_once("× the ").expect("a factor");
+    assert!(
+        (times.parse::<f64>().unwrap() / 20.0 - 1.0).abs() < 0.03,
+        "{found}"
+    );
+    assert!((of(&format!(" {to}")) / 33.6 - 1.0).abs() < 0.02, "{found}");
+}

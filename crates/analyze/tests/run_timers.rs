@@ -3,7 +3,7 @@
 
 use preheat_analyze::run::analyze;
 use preheat_model::RemedyId;
-use preheat_model::run::trace::{Clock, Iteration, Reading, What};
+use preheat_model::run::trace::{Clock, Iteration, Reading, ThreadSample, What};
 use preheat_model::run::{
     AfterReading, Body, Cause, CauseSeconds, IterationsBy, RunReport, TimedFile, Timers,
 };
@@ -97,6 +97,67 @@ fn device_work_that_a_region_did_not_wait_for_is_timed_by_the_next_synchronizati
     assert_eq!(then, AfterReading::Later);
     close(seconds.unwrap(), 0.002_005);
     assert_eq!(unfinished(&|_| {}), (AfterReading::Never, None));
+}
+
+#[test]
+fn cpu_time_contains_waits_on_the_cpu() {
+    // `clock()` around a launch and a synchronization of 50 ms: 52 ms of wall-clock time.
+    let causes = |cpu: f64, sampled: Option<f64>| {
+        let mut p = Program::new(100);
+        let places = ["a.c\x003\0main", "a.c\x005\0main"].map(|place| p.text(place));
+        for (time, place, value) in [(100.0, places[0], 7.0), (152.0, places[1], 7.0 + cpu)] {
+            p.process.readings.push(Reading {
+                time: ns(time),
+                thread: 0,
+                place,
+                clock: Clock::CClock,
+                value: ns(value),
+            });
+        }
+        p.launch("kernel", (100.0, 102.0));
+        p.call("cuCtxSynchronize", (102.0, 152.0));
+        if let Some(used) = sampled {
+            p.process.threads[0].samples = [(100.001, 7.0), (152.001, 7.0 + used)]
+                .map(|(time, cpu)| ThreadSample {
+                    time: ns(time),
+                    cpu: ns(cpu),
+                    ..ThreadSample::default()
+                })
+                .to_vec();
+        }
+        let mut recording = recording("auto", vec![p.alone(300.0)]);
+        recording.manifest.timers.files = vec![TimedFile {
+            file: "a.c".to_owned(),
+            differences: vec![(3, 5)],
+            ..TimedFile::default()
+        }];
+        let found = analyze(&recording);
+        check(&found);
+        let region = &found.report.regions[0];
+        assert_eq!(region.clock, Some(Clock::CClock));
+        close(region.first.value, cpu * 1e-3);
+        let sum: f64 = region.causes.iter().map(|part| part.seconds).sum();
+        close(sum, cpu * 1e-3);
+        let of = |cause| {
+            let parts = region.causes.iter().filter(|part| part.cause == cause);
+            parts.map(|part| part.seconds).sum::<f64>()
+        };
+        (of(Cause::WaitingForDevice), of(Cause::OwnCpu))
+    };
+    // CUDA spins.
+    let (waiting, own) = causes(52.0, None);
+    close(waiting, 0.05);
+    assert!(own < 0.003, "{own}");
+    // It blocks: a region that only synchronizes still has a cause.
+    assert_eq!(causes(2.0, None).0, 0.0);
+    // Four threads compute meanwhile: their CPU time is the program's own.
+    let (waiting, own) = causes(252.0, Some(52.0));
+    close(waiting, 0.05);
+    assert!((0.1999..0.203).contains(&own), "{own}");
+    // One does, and this one blocks: the recorded CPU time of the thread shows it.
+    let (waiting, own) = causes(52.0, Some(2.0));
+    assert_eq!(waiting, 0.0);
+    assert!((0.0499..0.0521).contains(&own), "{own}");
 }
 
 #[test]
@@ -194,6 +255,60 @@ fn the_causes_of_a_region_are_those_of_all_starts_and_of_its_excess() {
     for cause in [Cause::OwnCpu, Cause::Idle] {
         let more = of(&region.causes, cause) - of(&region.second_causes, cause);
         close(of(&report.second_excess, cause), more);
+    }
+}
+
+#[test]
+fn the_best_later_iteration_is_the_fastest_of_each_start() {
+    // Iterations of two counted starts, after one that does not count.
+    for count in 3..=5 {
+        let start = |lengths: [f64; 5]| {
+            let mut p = Program::python(100);
+            let mut at = 100.0;
+            for length in &lengths[..count] {
+                for (time, line) in [(at, 3), (at + length, 5)] {
+                    let place = p.text(&format!("a.py\0{line}\0<module>"));
+                    p.process.readings.push(Reading {
+                        time: ns(time),
+                        thread: 0,
+                        place,
+                        clock: Clock::Time,
+                        value: ns(time),
+                    });
+                }
+                at += length + 1.0;
+            }
+            p.busy(0, &[(0.0, 300.0)], 300.0);
+            p.alone(300.0)
+        };
+        let starts = vec![
+            start([90.0, 1.0, 1.0, 1.0, 1.0]),
+            start([50.0, 8.0, 4.0, 6.0, 2.0]),
+            start([50.0, 16.0, 16.0, 4.0, 8.0]),
+        ];
+        let mut recording = recording("auto", starts);
+        recording.manifest.timers.files = vec![TimedFile {
+            file: "a.py".to_owned(),
+            differences: vec![(3, 5)],
+            ..TimedFile::default()
+        }];
+        let found = analyze(&recording);
+        check(&found);
+        let report = found.report;
+        assert_eq!(report.starts[1].iterations.len(), count);
+        // Means over starts are geometric.
+        let [first, second] = match count {
+            3 => [4.0, 16.0],
+            4 => [4.0, 4.0],
+            _ => [2.0, 4.0],
+        };
+        let best = f64::sqrt(first * second) * 1e-3;
+        close(report.best.expect("there are later ones").value, best);
+        close(
+            report.regions[0].best.expect("there are later ones").value,
+            best,
+        );
+        close(report.second.unwrap().value, f64::sqrt(8.0 * 16.0) * 1e-3);
     }
 }
 

@@ -39,15 +39,97 @@ fn series(lab: &Value, experiment: [&str; 2], series: [&str; 2], at: &str) -> f6
     milli(&found, at)
 }
 
+/// The seconds that a program of examples/first printed, line by line, and their digits after
+/// the point.
+fn printed(name: &str) -> Vec<(f64, usize)> {
+    let path = root().join("docs/results/h200/first").join(name);
+    let text = fs::read_to_string(&path).unwrap_or_else(|_| panic!("{}", path.display()));
+    let seconds = text.lines().map(|line| {
+        let number = line
+            .strip_suffix(" s")
+            .and_then(|line| line.rsplit_once(": "));
+        let number = number.unwrap_or_else(|| panic!("{line}")).1;
+        let decimals = number.split_once('.').map_or(0, |(_, digits)| digits.len());
+        (number.parse().expect("a number"), decimals)
+    });
+    seconds.collect()
+}
+
+/// The executions of the timed regions of a start, in the order in which the program prints
+/// them.
+fn executions(report: &Value, start: usize) -> Vec<f64> {
+    let number = |value: &Value| value.as_f64().expect("a number");
+    let regions = report["regions"].as_array().expect("regions");
+    let mut found = Vec::new();
+    for region in regions {
+        found.push(number(&region["firsts"][start]));
+        if region["count"] == 1 {
+            continue;
+        }
+        // The iterations are the executions of this region.
+        assert_eq!(regions.len(), 1);
+        let iterations = report["starts"][start]["iterations"].as_array();
+        let iterations = iterations.expect("iterations");
+        assert_eq!(region["count"], iterations.len());
+        found.extend(iterations[1..].iter().map(number));
+    }
+    found
+}
+
+#[test]
+fn regions_of_every_start_have_the_times_that_the_program_printed() {
+    let mut pairs = 0;
+    let directory = root().join("docs/results/h200/first");
+    for entry in fs::read_dir(directory).expect("the kept results") {
+        let name = entry.expect("a file").file_name();
+        let name = name.to_str().expect("a name");
+        let Some(program) = name.strip_suffix(".txt").filter(|one| *one != "agreement") else {
+            continue;
+        };
+        let printed = printed(name);
+        let report = result(&format!("first/{program}.json"));
+        let starts = report["starts"].as_array().expect("starts").len();
+        let each = printed.len() / starts;
+        assert!(each > 0 && printed.len() == each * starts, "{program}");
+        for (start, printed) in printed.chunks(each).enumerate() {
+            let found = executions(&report, start);
+            assert_eq!(found.len(), each, "{program}, start {start}");
+            for (found, (printed, decimals)) in found.iter().zip(printed) {
+                let rounding = 0.5001 * 10f64.powi(-(*decimals as i32));
+                assert!(
+                    (found - printed).abs() <= 0.05 * found + rounding,
+                    "{program}, start {start}: {found} s, and it printed {printed} s"
+                );
+                pairs += 1;
+            }
+        }
+    }
+    // Nine programs with five starts; all but one print two numbers.
+    assert_eq!(pairs, 9 * 5 * 2 - 5);
+}
+
+/// The seconds of a cause, in milliseconds.
+fn cause(region: &Value, causes: &str, name: &str) -> f64 {
+    let all = region[causes].as_array().expect("causes");
+    let of = all.iter().find(|one| one["cause"] == name);
+    milli(of.unwrap_or_else(|| panic!("no {name}")), "/seconds")
+}
+
+/// The sentence of the evidence for a claim.
+fn sentence(lab: &Value, id: u64, framework: Option<&str>) -> String {
+    let claims = lab["claims"].as_array().expect("claims");
+    let claim = claims.iter().find(|claim| claim["id"] == id);
+    let evidence = claim.expect("the claim")["evidence"].as_array();
+    let of = (evidence.expect("evidence").iter())
+        .find(|one| one["device"] == "cuda" && one["framework"].as_str() == framework);
+    let text = of.and_then(|one| one["sentence"].as_str());
+    text.expect("a sentence").to_owned()
+}
+
 /// Checks that `page` contains `quoted`, and that its numbers are `values`, in this order and
 /// rounded.
 fn quotes(page: &str, quoted: &str, values: &[f64]) {
-    let joined = |text: &str| text.split_whitespace().collect::<Vec<_>>().join(" ");
-    let text = fs::read_to_string(root().join("docs").join(page)).expect("a page");
-    assert!(
-        joined(&text).contains(&joined(quoted)),
-        "{page} has no `{quoted}`"
-    );
+    contains(page, quoted);
     let plain = quoted.replace(',', "");
     let numbers: Vec<&str> = plain
         .split(|c: char| !c.is_ascii_digit() && c != '.')
@@ -68,6 +150,16 @@ fn quotes(page: &str, quoted: &str, values: &[f64]) {
         let apart = (written - value).abs();
         assert!(apart <= 0.5001 * unit, "{page}: `{quoted}`, but {value}");
     }
+}
+
+/// Checks that `page` contains `quoted`, wherever its lines are broken.
+fn contains(page: &str, quoted: &str) {
+    let joined = |text: &str| text.split_whitespace().collect::<Vec<_>>().join(" ");
+    let text = fs::read_to_string(root().join("docs").join(page)).expect("a page");
+    assert!(
+        joined(&text).contains(&joined(quoted)),
+        "{page} has no `{quoted}`"
+    );
 }
 
 fn micro(milli: f64) -> f64 {
@@ -94,6 +186,22 @@ fn the_figures_of_allocations_are_those_of_the_results() {
             of("0/first/high"),
             of(&format!("1/{estimate}")),
         ],
+    );
+    let region = &allocate["regions"][0];
+    quotes(
+        page,
+        "Of the 141 ms, 122 ms create the context, 12 ms are PyTorch's own CPU time, 1.9 ms load",
+        &[
+            of("0/first/estimate"),
+            cause(region, "causes", "context creation"),
+            cause(region, "causes", "program's own CPU time"),
+            cause(region, "causes", "kernel loading"),
+        ],
+    );
+    quotes(
+        page,
+        "the allocation itself takes 0.1 ms",
+        &[cause(region, "causes", "device allocation")],
     );
     let (ready, nothing) = (
         "allocate 4 MiB, context ready",
@@ -198,6 +306,41 @@ fn the_figures_of_iterations_are_those_of_the_results() {
             of("ratio/high") / 1e3,
         ],
     );
+    let region = &train["regions"][0];
+    quotes(
+        page,
+        "Of the 179 ms, 122 ms load kernels, 47 ms set up cuBLAS, 7 ms are PyTorch's own CPU time and \
+         0.7 ms allocate",
+        &[
+            of("first/estimate"),
+            cause(region, "causes", "kernel loading"),
+            cause(region, "causes", "library set-up"),
+            cause(region, "causes", "program's own CPU time"),
+            cause(region, "causes", "device allocation"),
+        ],
+    );
+    let steady = |id, variant, name| series(&lab, [id, "torch"], [variant, name], "/steady");
+    let whole = steady("train", "model on the device", "iteration");
+    quotes(page, "one takes about 0.5 ms", &[whole]);
+    let forward = |name| steady("train-no-optimizer", "forward only", name);
+    let autograd = forward("forward and backward") - forward("forward, not recording");
+    quotes(
+        page,
+        "is 59 % of a steady iteration of this model with its optimizer (308 of 527 µs)",
+        &[100.0 * autograd / whole, micro(autograd), micro(whole)],
+    );
+    let compiled = result("start-compiled.json");
+    let of_variant = |at: usize, name: &str| {
+        milli(&compiled, &format!("/variants/{at}/time_to_first/{name}")) / 1e3
+    };
+    let both = [1, 2].map(|at| ["value", "low", "high"].map(|name| of_variant(at, name)));
+    quotes(
+        page,
+        "goes from 12.2 s (10.6–14.0) with empty caches to 5.8 s (4.8–7.0) with kept ones",
+        &both.concat(),
+    );
+    assert_eq!(compiled["variants"][1]["against"], "caches");
+    assert_eq!(compiled["variants"][2]["remedies"][0], "kept-caches");
     let initialized = milli(
         &result("first/train_initialized.json"),
         "/regions/0/first/estimate",
@@ -235,6 +378,23 @@ fn the_figures_of_iterations_are_those_of_the_results() {
             milli(&backward, "/regions/0/first/estimate"),
             milli(&backward, "/regions/0/second/estimate"),
         ],
+    );
+    quotes(
+        page,
+        "of which 14.5 ms load kernels",
+        &[cause(
+            &backward["regions"][0],
+            "second_causes",
+            "kernel loading",
+        )],
+    );
+    let predicted = (train["remedies"].as_array().into_iter().flatten())
+        .find(|remedy| remedy["id"] == "warm-up")
+        .map(|remedy| milli(remedy, "/later/seconds"));
+    quotes(
+        page,
+        "predicts that one takes 177 ms off the first real iteration",
+        &[predicted.expect("a prediction")],
     );
     let compared = result("compare-warm-up.json");
     let difference = (compared["quantities"].as_array().into_iter().flatten())
@@ -281,6 +441,111 @@ fn the_figures_of_inferences_are_those_of_the_results() {
             "reserved",
         ]
         .map(|part| memory(&format!("/memory/device/{part}"))),
+    );
+    let host =
+        |at: &str| milli(&infer, &format!("/memory/host/first/{at}")) / 1e3 / f64::from(1 << 20);
+    let part = |name: &str| {
+        let parts = infer
+            .pointer("/memory/host/first/parts")
+            .and_then(Value::as_array);
+        let at = parts.and_then(|parts| parts.iter().position(|part| part["use"] == name));
+        host(&format!(
+            "parts/{}/bytes",
+            at.unwrap_or_else(|| panic!("no {name}"))
+        ))
+    };
+    quotes(
+        page,
+        "795 MiB of host memory, of which 466 are libraries, 193 the driver and 99 Python modules",
+        &[
+            host("total"),
+            part("libraries"),
+            part("drivers"),
+            part("modules"),
+        ],
+    );
+    let jax = result("lab-jax.json");
+    let device = |lab: &Value, framework, variant| {
+        let bytes = series(lab, ["infer", framework], [variant, "device memory"], first) / 1e3;
+        bytes / f64::from(1 << 20)
+    };
+    quotes(
+        page,
+        "its first inference takes 559 MiB of device memory",
+        &[device(&lab, "", "mlp")],
+    );
+    quotes(
+        page,
+        "takes 719 MiB with PyTorch, 190 MiB of them even with the model on the device",
+        &[
+            device(&lab, "torch", "mlp"),
+            device(&lab, "torch", "mlp, model on the device"),
+        ],
+    );
+    assert_eq!(device(&lab, "", "mlp, model on the device"), 0.0);
+    let preallocated = device(&jax, "jax", "mlp");
+    let all = milli(&jax, "/device/memory") / 1e3 / f64::from(1 << 20);
+    quotes(
+        page,
+        "JAX takes 106 GiB, because it preallocates 76 % of the",
+        &[preallocated / 1024.0, 100.0 * preallocated / all],
+    );
+    // The verdicts have these numbers as text.
+    let verdict = sentence(&lab, 17, None);
+    for (quoted, found) in [
+        (
+            "61 % of the native excess is driver and context set-up",
+            "driver and context 61 %",
+        ),
+        ("37 % kernels", "kernels 37 %"),
+        ("2 % allocation", "allocation 2.3 %"),
+        ("copies are below 0.1 %", "copies under 0.1 %"),
+    ] {
+        assert!(verdict.contains(found), "{verdict}");
+        contains(page, quoted);
+    }
+    let verdict = sentence(&lab, 20, None);
+    assert!(
+        verdict.contains("145 ms for the larger MLP against 146 ms"),
+        "{verdict}"
+    );
+    contains(
+        page,
+        "the excess is 145 ms for the larger native MLP and 146 ms for the small one",
+    );
+    let unet = |at: &str| {
+        let variant = "unet, model on the device";
+        series(
+            &lab,
+            ["infer", "torch"],
+            [variant, "inference, resident input"],
+            at,
+        )
+    };
+    let ratio = |bound: &str| unet(&format!("/ratio/{bound}")) / 1e3;
+    quotes(
+        page,
+        "PyTorch U-Net, model on the device | 247 ms | 1.09 ms | 226× (158–324×)",
+        &[
+            unet(first),
+            unet(steady),
+            ratio("estimate"),
+            ratio("low"),
+            ratio("high"),
+        ],
+    );
+    let launch = result("first/launch.json");
+    let launch = |at: &str| milli(&launch, &format!("/regions/0/{at}"));
+    quotes(
+        page,
+        "353 µs | 10.9 µs (the second) | 32× (24–43×)",
+        &[
+            micro(launch("first/estimate")),
+            micro(launch("second/estimate")),
+            launch("ratio/estimate") / 1e3,
+            launch("ratio/low") / 1e3,
+            launch("ratio/high") / 1e3,
+        ],
     );
     let (fresh, resident) = ("inference, fresh input", "inference, resident input");
     for (row, framework, variant, name) in [

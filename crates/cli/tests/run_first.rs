@@ -7,6 +7,7 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 
 use preheat_model::compare::Verdict;
+use preheat_model::run::trace::Clock;
 use preheat_model::run::{IterationsBy, RegionReport, RemedyGroup, RunReport};
 
 mod support;
@@ -250,6 +251,12 @@ n = -clock()
 time.sleep(0.01)
 n += clock()
 print(f'a sum: {n:.7f} s')
+p = time.process_time()
+total = sum(range(3_000_000))
+print(f'processor: {time.process_time() - p:.7f} s')
+t = time.thread_time()
+total = sum(range(3_000_000))
+print(f'thread: {time.thread_time() - t:.7f} s')
 ";
 
 #[test]
@@ -261,6 +268,42 @@ fn timers_agree_however_they_are_written() {
     let program = directory.script("timers.py", TIMERS);
     let (report, printed) = recorded(&directory, &[python.as_ref(), program.as_ref()], &[]);
     agree(&report, &printed);
+    let clocks = report.regions.iter().filter_map(|region| region.clock);
+    let of_cpu_time: Vec<Clock> = clocks.filter(|clock| clock.is_cpu_time()).collect();
+    assert_eq!(of_cpu_time, [Clock::ProcessTime, Clock::ThreadTime]);
+}
+
+/// The terminal marks times of a clock that counts CPU time.
+#[test]
+fn a_region_in_cpu_time_says_so() {
+    let Some(python) = require("python", support::python()) else {
+        return;
+    };
+    let directory = Directory::new();
+    let program = directory.script(
+        "processor.py",
+        "\
+import time
+for _ in range(2):
+    start = time.process_time()
+    total = sum(range(3_000_000))
+    print(f'one: {time.process_time() - start:.7f} s')
+",
+    );
+    let (report, printed) = recorded(&directory, &[python.as_ref(), program.as_ref()], &[]);
+    agree(&report, &printed);
+    assert_eq!(report.regions[0].clock, Some(Clock::ProcessTime));
+    let said = run(preheat()
+        .current_dir(directory.path())
+        .args(["report", "recording"]));
+    assert_eq!(said.code, Some(0), "{}", said.err);
+    let is_region = |line: &str| line.trim_start().starts_with("processor.py:3–5");
+    let region = said.out.lines().find(|line| is_region(line));
+    let region = region.expect("it is listed");
+    assert!(region.contains(" of CPU time"), "{region}");
+    let other = "wall-clock time, but the program reads CPU time";
+    let words: Vec<&str> = said.out.split_whitespace().collect();
+    assert!(words.join(" ").contains(other), "{}", said.out);
 }
 
 /// Programs that time the same work twice.
@@ -745,6 +788,94 @@ fn a_native_kernel_that_is_launched_twice() {
     assert_eq!(report.regions[0].count, 2);
 }
 
+/// The same program without timers, with and without two other kernels before.
+#[test]
+fn a_native_kernel_that_is_launched_twice_without_timers() {
+    let there = Path::new("/usr/include/CL/cl.h").exists();
+    if require("opencl", there.then_some(())).is_none() {
+        return;
+    }
+    let timed = fs::read_to_string(example("launch_opencl.cpp")).expect("the example");
+    let is_timer = |line: &&str| line.contains("chrono") || line.contains("launch %d");
+    let lines: Vec<&str> = timed.lines().filter(|line| !is_timer(line)).collect();
+    let plain = lines.join("\n");
+    let kernels = "\"} kernel void one(global float *y) { y[get_global_id(0)] = 1; } \
+                   kernel void two(global float *y) { y[get_global_id(0)] = 2; }\";";
+    let set_up = "const char *names[] = {\"one\", \"two\"};
+    for (const char *name : names) {
+        cl_kernel other = clCreateKernel(program, name, &status);
+        check(status, name);
+        check(clSetKernelArg(other, 0, sizeof y, &y), name);
+        check(clEnqueueNDRangeKernel(queue, other, 1, nullptr, &count, nullptr, 0, nullptr, nullptr), name);
+    }
+    for (int launch = 1;";
+    let with_set_up =
+        plain
+            .replacen("\"}\";", kernels, 1)
+            .replacen("for (int launch = 1;", set_up, 1);
+    for source in [plain, with_set_up] {
+        let directory = Directory::new();
+        let path = directory.join("untimed.cpp");
+        fs::write(&path, source).expect("it is written");
+        let Some(program) = compiled(&directory, &path, &["-lOpenCL"]) else {
+            return;
+        };
+        let (report, _) = recorded(&directory, &[program.as_ref()], &[]);
+        assert_eq!(
+            report.iterations_by,
+            IterationsBy::Kernels,
+            "{:?}",
+            report.notes
+        );
+        assert_eq!(report.starts[0].iterations.len(), 2);
+        assert!(report.second.is_some() && report.first_to_second.is_some());
+    }
+}
+
+/// A stand-in for PyTorch on a GPU: events that read a clock which preheat does not record.
+const EVENTS: &str = "\
+import time
+class Event:
+    def __init__(self, enable_timing=False):
+        self.at = None
+    def record(self, stream=None):
+        self.at = time.clock_gettime(time.CLOCK_MONOTONIC)
+    def elapsed_time(self, end):
+        return 1e3 * (end.at - self.at)
+";
+
+#[test]
+fn events_of_pytorch_are_regions_of_the_lines_that_record_them() {
+    let Some(python) = require("python", support::python()) else {
+        return;
+    };
+    let directory = Directory::new();
+    let package = directory.join("torch");
+    fs::create_dir_all(package.join("cuda")).expect("a package");
+    fs::write(package.join("__init__.py"), "from . import cuda\n").expect("it is written");
+    fs::write(package.join("cuda/__init__.py"), EVENTS).expect("it is written");
+    let program = directory.script(
+        "events.py",
+        "\
+import time, torch
+start, end = (torch.cuda.Event(enable_timing=True) for _ in range(2))
+for seconds in (0.04, 0.01):
+    start.record()
+    time.sleep(seconds)
+    end.record()
+    print(f'between events: {start.elapsed_time(end) / 1e3:.7f} s')
+",
+    );
+    let (report, printed) = recorded(&directory, &[python.as_ref(), program.as_ref()], &[]);
+    agree(&report, &printed);
+    assert_eq!(report.iterations_by, IterationsBy::Timers);
+    let region = &report.regions[0];
+    assert_eq!(
+        (&*region.name, region.clock, region.count),
+        ("events.py:4–6", Some(Clock::CudaEvent), 2)
+    );
+}
+
 #[test]
 fn every_clock_of_c_and_cpp_is_read() {
     let directory = Directory::new();
@@ -790,6 +921,122 @@ int main() {
         ]
     );
     agree(&report, &printed);
+}
+
+/// Compiles a library of the program, in `lib` of the directory.
+fn library(directory: &Directory, source: &str) {
+    let libraries = directory.join("lib");
+    fs::create_dir_all(&libraries).expect("a directory");
+    let path = directory.join("work.cpp");
+    fs::write(&path, source).expect("it is written");
+    let done = Command::new("g++")
+        .args(["-g", "-O1", "-shared", "-fPIC", "-o"])
+        .arg(libraries.join("libwork.so"))
+        .arg(&path)
+        .output();
+    let done = done.expect("it was started");
+    let why = String::from_utf8_lossy(&done.stderr);
+    assert!(done.status.success(), "{why}");
+}
+
+/// The flags with which a program uses [`library`].
+const WITH_LIBRARY: [&str; 3] = ["-Llib", "-lwork", "-Wl,-rpath,$ORIGIN/lib"];
+
+/// Compiles a program that uses [`library`].
+fn linked(directory: &Directory, name: &str, source: &str) -> Option<PathBuf> {
+    let path = directory.join(name);
+    fs::write(&path, source).expect("it is written");
+    let directory_of_library = format!("-L{}", directory.join("lib").display());
+    let mut flags = WITH_LIBRARY;
+    flags[0] = &directory_of_library;
+    compiled(directory, &path, &flags)
+}
+
+#[test]
+fn readings_by_libraries_of_a_native_program_are_not_its_own() {
+    let directory = Directory::new();
+    if require("gcc", Command::new("g++").arg("--version").output().ok()).is_none() {
+        return;
+    }
+    library(
+        &directory,
+        r#"#include <chrono>
+#include <ctime>
+extern "C" double work() {
+    clock_t c = clock();
+    timespec a, b;
+    clock_gettime(CLOCK_MONOTONIC, &a);
+    auto start = std::chrono::steady_clock::now();
+    volatile double sum = 0;
+    for (long at = 0; at < 30000000; at++) sum = sum + at;
+    std::chrono::duration<double> all = std::chrono::steady_clock::now() - start;
+    clock_gettime(CLOCK_MONOTONIC, &b);
+    return all.count() + (b.tv_sec - a.tv_sec) + double(clock() - c) / CLOCKS_PER_SEC;
+}
+"#,
+    );
+    let source = r#"#include <chrono>
+#include <cstdio>
+#include <ctime>
+extern "C" double work();
+int main() {
+    clock_t c = clock();
+    if (work() <= 0) return 1;
+    std::printf("processor: %.7f s\n", double(clock() - c) / CLOCKS_PER_SEC);
+    timespec a, b;
+    clock_gettime(CLOCK_MONOTONIC, &a);
+    if (work() <= 0) return 1;
+    clock_gettime(CLOCK_MONOTONIC, &b);
+    std::printf("monotonic: %.7f s\n", (b.tv_sec - a.tv_sec) + 1e-9 * (b.tv_nsec - a.tv_nsec));
+    auto start = std::chrono::steady_clock::now();
+    if (work() <= 0) return 1;
+    auto end = std::chrono::steady_clock::now();
+    std::printf("steady: %.7f s\n", std::chrono::duration<double>(end - start).count());
+}
+"#;
+    let Some(program) = linked(&directory, "own.cpp", source) else {
+        return;
+    };
+    let (report, printed) = recorded(&directory, &[program.as_ref()], &[]);
+    agree(&report, &printed);
+    let found: Vec<(&str, Clock)> = (report.regions.iter())
+        .map(|region| (&*region.name, region.clock.expect("it is timed")))
+        .collect();
+    let expected = [
+        ("own.cpp:6–8", Clock::CClock),
+        ("own.cpp:10–12", Clock::ClockGettime),
+        ("own.cpp:14–16", Clock::ChronoSteady),
+    ];
+    assert_eq!(found, expected);
+    assert!(report.regions.iter().all(|region| region.count == 1));
+}
+
+#[test]
+fn a_library_may_have_another_function_named_clock() {
+    let directory = Directory::new();
+    if require("gcc", Command::new("g++").arg("--version").output().ok()).is_none() {
+        return;
+    }
+    library(
+        &directory,
+        r#"extern "C" double clock(long a, long b, long c, long d, long e, long f, long g, double h, double i) {
+    return a + 2 * b + 3 * c + 4 * d + 5 * e + 6 * f + 7 * g + 8 * h + 9 * i;
+}
+"#,
+    );
+    let source = r#"#include <cstdio>
+extern "C" double clock(long, long, long, long, long, long, long, double, double);
+int main() {
+    double found = clock(1, 2, 3, 4, 5, 6, 7, 8.5, 9.5);
+    return found == 140 + 8 * 8.5 + 9 * 9.5 ? 0 : 1;
+}
+"#;
+    let Some(program) = linked(&directory, "other.cpp", source) else {
+        return;
+    };
+    // The program fails if an argument is lost.
+    let (report, _) = recorded(&directory, &[program.as_ref()], &[]);
+    assert_eq!(report.regions.len(), 0);
 }
 
 /// A class that times its scope, a template and a lambda.

@@ -5,7 +5,7 @@ use std::fs;
 use std::path::Path;
 use std::process::Command;
 
-use preheat_model::run::{Cause, IterationsBy, RegionReport, RunReport};
+use preheat_model::run::{Cause, IterationUnit, IterationsBy, RegionReport, RunReport};
 
 mod support;
 use support::{Directory, preheat, require, run};
@@ -210,7 +210,8 @@ fn calls_of_two_models_are_not_a_first_and_a_second() {
         );
         let ensemble = "for m in [Net(8, 8) for _ in range(6)]: m(x)\n";
         assert_eq!(of(ensemble), ("calls of different models".to_owned(), 6));
-        assert_eq!(of("a(x)\n"), ("no repetition was found".to_owned(), 0));
+        let once = "Linear was called once; nothing repeats";
+        assert_eq!(of("a(x)\n"), (once.to_owned(), 0));
         assert_eq!(of("a(x); a(x)\n"), ("calls of Linear".to_owned(), 2));
         let pairs = "for _ in range(3): a(x); b(x)\n";
         assert_eq!(of(pairs), ("calls of Linear".to_owned(), 3));
@@ -219,6 +220,38 @@ fn calls_of_two_models_are_not_a_first_and_a_second() {
         // A new model each time.
         let new = "for _ in range(4): Net(8, 8)(x)\n";
         assert_eq!(of(new), ("calls of Linear".to_owned(), 4));
+    }
+}
+
+/// A program without a clock, a module or an optimizer.
+#[test]
+fn backward_passes_of_tensors_are_iterations_if_nothing_better_repeats() {
+    for python in support::pythons_with_torch() {
+        let of = |text: &str| {
+            let script = format!(
+                "import torch\nx = torch.ones(8, 8, requires_grad=True)\nmodel = torch.nn.Linear(8, 8)\n{text}"
+            );
+            let report = recorded(&python, &script, &["--starts", "1"]);
+            (report.starts[0].iterations.len(), report)
+        };
+        let (count, report) = of("for _ in range(2): (x @ x).sum().backward()\n");
+        assert_eq!((&*report.iteration, count), ("calls of backward", 2));
+        assert_eq!(report.unit, Some(IterationUnit::FunctionCall));
+        assert!(report.second.is_some() && report.first_to_second.is_some());
+        let (count, report) = of("for _ in range(2): model(x).sum().backward()\n");
+        assert_eq!((&*report.iteration, count), ("calls of Linear", 2));
+        let steps = "optimizer = torch.optim.SGD([x], lr=0.1)\n\
+                     for _ in range(2):\n    (x @ x).sum().backward()\n    optimizer.step()\n\
+                     assert not hasattr(torch.Tensor.backward, '__wrapped__')\n";
+        let (count, report) = of(steps);
+        assert_eq!((&*report.iteration, count), ("steps of SGD", 2));
+        let (_, report) = of("(x @ x).sum().backward()\n");
+        assert_eq!(
+            report.iteration,
+            "backward was called once; nothing repeats"
+        );
+        let note = "backward was called once; nothing repeats, so the time to first extends";
+        assert!(report.notes.iter().any(|one| one.starts_with(note)));
     }
 }
 

@@ -8,18 +8,21 @@
 
 use crate::callers::{self, Caller};
 use crate::files::real_function;
-use crate::loader::{Call, Step, each_mapped, entry};
+use crate::loader::{Call, Step, each_mapped, entry, entry_of_any_type, range_around};
 use crate::recorder::{self, system::Errno};
 use preheat_wire::{Clock, Elapsed, Event, Kind};
 use std::cell::Cell;
 use std::ffi::{c_char, c_int, c_void};
 use std::mem::transmute;
 use std::ptr::null_mut;
-use std::sync::atomic::{AtomicPtr, AtomicU32, AtomicUsize, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicPtr, AtomicU32, AtomicUsize, Ordering};
 
 static CLOCK_GETTIME: AtomicPtr<c_void> = AtomicPtr::new(null_mut());
 static GETTIMEOFDAY: AtomicPtr<c_void> = AtomicPtr::new(null_mut());
 static CLOCK: AtomicPtr<c_void> = AtomicPtr::new(null_mut());
+/// True if that is another `clock` than the C library's: one that a library of the program
+/// exports, with any arguments.
+static OTHER_CLOCK: AtomicBool = AtomicBool::new(false);
 
 /// The executable's own code, if its readings are recorded; otherwise empty.
 static FROM: AtomicUsize = AtomicUsize::new(0);
@@ -60,7 +63,10 @@ fn is_python() -> bool {
 pub(crate) fn prepare() {
     real_function(&CLOCK_GETTIME, c"clock_gettime");
     real_function(&GETTIMEOFDAY, c"gettimeofday");
-    real_function(&CLOCK, c"clock");
+    let clock = real_function(&CLOCK, c"clock");
+    let c_library = range_around(libc::gnu_get_libc_version as *const u8);
+    let is_other = !clock.is_null() && !c_library.contains(&(clock as usize));
+    OTHER_CLOCK.store(is_other, Ordering::Relaxed);
 }
 
 /// Called before `main` in a recorded process: records its own readings from now on, unless
@@ -294,7 +300,7 @@ entry!(
     /// The program's `gettimeofday`.
     gettimeofday => gettimeofday_read
 );
-entry!(
+entry_of_any_type!(
     /// The program's `clock`.
     clock => clock_read
 );
@@ -372,7 +378,7 @@ extern "C" fn clock_read(_: *mut c_void, _: *const c_char, call: Call) -> Step {
     type Real = unsafe extern "C" fn() -> libc::clock_t;
     let real = CLOCK.load(Ordering::Relaxed);
     let own = is_own(call.caller);
-    if !real.is_null() && !own {
+    if !real.is_null() && (!own || OTHER_CLOCK.load(Ordering::Relaxed)) {
         return Step::jump_to(real);
     }
     let ticks = if real.is_null() {

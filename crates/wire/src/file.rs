@@ -7,7 +7,7 @@ pub const MAGIC: [u8; 8] = *b"preheat\n";
 pub const MAJOR: u16 = 1;
 
 /// A reader accepts a file with a different minor version and skips what it does not know.
-pub const MINOR: u16 = 6;
+pub const MINOR: u16 = 7;
 
 /// The offset of the first chunk.
 pub const HEADER_BYTES: usize = 4096;
@@ -118,5 +118,21 @@ mod tests {
         assert_eq!(size_of::<FileHeader>(), 88);
         assert_eq!(size_of::<ChunkHeader>(), 64);
         assert_eq!(size_of::<Total>(), 16);
+    }
+
+    #[test]
+    fn the_page_about_recordings_describes_this_version() {
+        let page = concat!(env!("CARGO_MANIFEST_DIR"), "/../../docs/recording.md");
+        let page = std::fs::read_to_string(page).expect("the page");
+        let words: Vec<&str> = page.split_whitespace().collect();
+        let page = words.join(" ");
+        for text in [
+            format!("This is version {MAJOR}.{MINOR}."),
+            format!("| `major` | {MAJOR} |"),
+            format!("| `minor` | {MINOR} |"),
+            format!("Version {MAJOR}.{} has no", MINOR - 1),
+        ] {
+            assert!(page.contains(&text), "{text}");
+        }
     }
 }

@@ -186,6 +186,9 @@ numbered! {
         CompiledCall = 11,
         /// An iteration that the program names with `preheat.iteration`. Since version 1.4.
         Named = 12,
+        /// An outermost call of a PyTorch tensor's `backward`, until an optimizer steps. Since
+        /// version 1.7.
+        Backward = 13,
     }
 }
 
@@ -297,7 +300,7 @@ mod tests {
         );
         assert_eq!(
             listed(Iteration::ALL, |which| which as i64),
-            "1=OptimizerStep 2=ModelCall 3=TrainStep 4=PredictStep 5=TestStep 6=DataFetch 7=Predict 8=Evaluate 9=Epoch 10=FunctionCall 11=CompiledCall 12=Named"
+            "1=OptimizerStep 2=ModelCall 3=TrainStep 4=PredictStep 5=TestStep 6=DataFetch 7=Predict 8=Evaluate 9=Epoch 10=FunctionCall 11=CompiledCall 12=Named 13=Backward"
         );
         assert_eq!(
             listed(NoBytecode::ALL, |why| why as i64),

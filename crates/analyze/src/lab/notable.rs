@@ -147,8 +147,9 @@ fn pinning(report: &LabReport) -> Option<String> {
     })
 }
 
-/// The share of graph recording and the backward pass; frameworks come before the native
-/// tape.
+/// The share of graph recording and the backward pass in a steady training iteration with its
+/// optimizer, or in the forward and backward pass if no such iteration was measured;
+/// frameworks come before the native tape.
 fn autograd(report: &LabReport) -> Option<String> {
     let mut experiments: Vec<&Experiment> = report
         .experiments
@@ -162,14 +163,45 @@ fn autograd(report: &LabReport) -> Option<String> {
             steady(names::FORWARD_PLAIN)?,
             steady(names::FORWARD_BACKWARD)?,
         );
-        Some(format!(
-            "Autograd (recording the graph and the backward pass) is {:.0} % of forward and backward {}: {} without it, {} with it.",
-            (whole - plain) / whole * 100.0,
-            location(experiment),
-            duration(plain),
-            duration(whole)
-        ))
+        let autograd = whole - plain;
+        let passes = format!(
+            "forward and backward take {} with it, forward alone {} without it",
+            duration(whole),
+            duration(plain)
+        );
+        let (part, of, numbers) = match steady_training(report, experiment) {
+            Some(iteration) if autograd <= iteration => (
+                autograd / iteration,
+                "a steady training iteration, optimizer included,",
+                format!("{} of {}; ", duration(autograd), duration(iteration)),
+            ),
+            _ => (autograd / whole, "forward and backward", String::new()),
+        };
+        (autograd > 0.0).then(|| {
+            format!(
+                "Autograd (recording the graph and the backward pass) is {:.0} % of {of} {}: {numbers}{passes}.",
+                part * 100.0,
+                location(experiment),
+            )
+        })
     })
+}
+
+/// The steady training iteration on the same subject, with the optimizer.
+fn steady_training(report: &LabReport, like: &Experiment) -> Option<f64> {
+    let trained = report.experiments.iter().filter(|experiment| {
+        experiment.id == ExperimentId::Train
+            && experiment.device == like.device
+            && experiment.framework == like.framework
+    });
+    let iterations = trained.flat_map(|experiment| &experiment.series);
+    let iterations: Vec<&Series> = iterations
+        .filter(|series| series.name == names::ITERATION && series.steady.is_some())
+        .collect();
+    let on_device = iterations
+        .iter()
+        .find(|series| series.variant == names::MODEL_ON_DEVICE);
+    on_device.or(iterations.first())?.steady
 }
 
 /// One of the articles uses these two to show the benefit of pinned memory.

@@ -58,7 +58,7 @@ pub fn analyze(recording: &Recording) -> Findings {
     let shown = shown.unwrap_or(0);
     let mut report = head(recording, &decision, shown);
     report.starts = starts;
-    report.notes = notes::notes(recording, &examined, decision.by, warmest);
+    report.notes = notes::notes(recording, &examined, &decision, warmest);
     if let (Some(group), Some(start)) = (warmest, seen.get(shown)) {
         let doubts = notes::Doubts {
             by: decision.by,

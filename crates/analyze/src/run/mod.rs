@@ -41,9 +41,9 @@ pub(crate) use preheat_model::run::{
     DeviceBytes, FirstBegin, FlameNode, FunctionReport, HostBytes, HostItem, HostMemory, HostPart,
     HostProcess, HostUse, Importer, Item, IterationRule, IterationUnit, IterationsBy, LaterSaving,
     LineRule, Manifest, MappedBytes, MappedSample, MarkReport, MemoryPoint, MemoryReport, Module,
-    Origin, PathPart, RUN_SCHEMA, Recording, RegionReport, Remedy, RepeatReport, Row, RunReport,
-    RunView, Rung, Segment, StackFrame, Stacks, StartAnalysis, StartReport, Temperature,
-    ThreadReport, TimedFile, Timers, Unfinished, trace,
+    NO_REPETITION, Origin, PathPart, RUN_SCHEMA, Recording, RegionReport, Remedy, RepeatReport,
+    Row, RunReport, RunView, Rung, Segment, StackFrame, Stacks, StartAnalysis, StartReport,
+    Temperature, ThreadReport, TimedFile, Timers, Unfinished, trace,
 };
 pub(crate) use summary::FEW_ITERATIONS;
 pub use timers::{

@@ -6,7 +6,7 @@ pub(super) use doubts::Doubts;
 
 use super::detail::detailed;
 use super::examine::{Examined, MAX_ITERATIONS};
-use super::iterations::together;
+use super::iterations::{Decision, together};
 use super::summary::Group;
 use super::timers::{Regions, listed, unpaired};
 use super::trace::Process;
@@ -20,9 +20,10 @@ const FOR_AN_INTERVAL: usize = 3;
 pub(super) fn notes(
     recording: &Recording,
     examined: &[Examined],
-    by: IterationsBy,
+    decision: &Decision,
     group: Option<&Group>,
 ) -> Vec<String> {
+    let by = decision.by;
     let mut notes = Notes::default();
     let manifest = &recording.manifest;
     manifest
@@ -52,9 +53,12 @@ pub(super) fn notes(
     if by == IterationsBy::None {
         notes.add(match &manifest.settings.iterations {
             IterationRule::Auto => {
-                "No repetition was found, so the time to first extends to the end of the \
-                       program; use --iterations to define an iteration."
-                    .to_owned()
+                let once = decision.once.as_deref();
+                let why = once.unwrap_or("No repetition was found");
+                format!(
+                    "{why}, so the time to first extends to the end of the program; use \
+                     --iterations to define an iteration."
+                )
             }
             rule => format!(
                 "No iterations were found with --iterations {rule}, so the time to first extends \

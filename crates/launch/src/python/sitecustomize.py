@@ -11,7 +11,7 @@ import sys
 # Numbers from the layout of recordings.
 PYTHON_BEGAN, PYTHON_READY, NOTE, MARK = 2, 3, 10, 11
 OPTIMIZER_STEP, MODEL_CALL, TRAIN_STEP, PREDICT_STEP, TEST_STEP, DATA_FETCH = 1, 2, 3, 4, 5, 6
-PREDICT, EVALUATE, EPOCH, FUNCTION_CALL, NAMED = 7, 8, 9, 10, 12
+PREDICT, EVALUATE, EPOCH, FUNCTION_CALL, NAMED, BACKWARD = 7, 8, 9, 10, 12, 13
 
 
 def begin(os):
@@ -205,9 +205,11 @@ class Frameworks(object):
         self.recorder = recorder
         self.synchronize = synchronize
         # One per kind of iteration: a step that calls the step of another class is one step.
-        self.depths = [Depth() for _ in range(EPOCH + 1)]
+        self.depths = [Depth() for _ in range(BACKWARD + 1)]
         self.counts = {}
         self.modules = None
+        # The class of tensors, the hook of its backward calls, and the original.
+        self.tensors = None
         self.compiles = False
         self.reference = ref
         self.names = {}
@@ -269,6 +271,8 @@ class Frameworks(object):
         if self.synchronize and which != DATA_FETCH:
             # Fetching a batch does not wait for the device.
             self.recorder.synchronize()
+        if which == OPTIMIZER_STEP and self.tensors:
+            self.leave_tensors()
         self.recorder.iteration_end(token)
         count = self.counts.get(which, 0)
         self.counts[which] = count + 1
@@ -322,6 +326,7 @@ class Frameworks(object):
         try:
             self.torch_modules(torch)
             self.torch_optimizers(torch)
+            self.torch_tensors(torch)
         except Exception:
             self.recorder.event(NOTE, "Iterations of PyTorch are not recorded: unsupported version.")
 
@@ -459,6 +464,22 @@ class Frameworks(object):
             return result
 
         setattr(Optimizer, name, wraps(patched, patch))
+
+    def torch_tensors(self, torch):
+        """Wraps the backward calls of tensors, which are the iterations of a program without
+        modules and optimizers, until the first step of an optimizer."""
+        Tensor = torch.Tensor
+        original = Tensor.backward
+        made = self.wrapper(original, is_compiling_of(torch), BACKWARD, repr("backward"))
+        Tensor.backward = made
+        self.tensors = (Tensor, made, original)
+
+    def leave_tensors(self):
+        """Unhooks backward calls: the steps of the optimizers are the iterations."""
+        Tensor, made, original = self.tensors
+        self.tensors = None
+        if Tensor.__dict__.get("backward") is made:
+            Tensor.backward = original
 
     def torch_scaler(self, module):
         """A gradient scaler leaves out the step of its optimizer if a gradient is infinite,

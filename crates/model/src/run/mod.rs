@@ -25,8 +25,8 @@ pub use mapped::{MAPPED_FILE, MAPPED_SCHEMA, Mapped, MappedBytes, MappedName, Ma
 pub use report::{
     AfterReading, AroundReport, CauseReport, CauseSeconds, DeviceBytes, FirstBegin, FunctionReport,
     HostBytes, HostItem, HostMemory, HostPart, HostProcess, HostUse, IterationUnit, IterationsBy,
-    LaterSaving, MarkReport, MemoryReport, RUN_SCHEMA, RUN_SCHEMAS, RegionReport, Remedy,
-    RemedyGroup, RepeatReport, RunReport, Rung, StartReport, ThreadReport, Unfinished,
+    LaterSaving, MarkReport, MemoryReport, NO_REPETITION, RUN_SCHEMA, RUN_SCHEMAS, RegionReport,
+    Remedy, RemedyGroup, RepeatReport, RunReport, Rung, StartReport, ThreadReport, Unfinished,
 };
 pub use rule::{IterationRule, LineRule, UnknownIterationRule};
 pub use stacks::{STACKS_FILE, STACKS_SCHEMA, StackFrame, StackSample, Stacks};

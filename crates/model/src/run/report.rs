@@ -12,6 +12,8 @@ use crate::{Machine, RemedyId};
 
 /// The schema written by this version.
 pub const RUN_SCHEMA: &str = "preheat.run/2";
+/// The text of [`RunReport::iteration`] if nothing repeats and no call or step was made once.
+pub const NO_REPETITION: &str = "no repetition was found";
 /// The schema ids that this version reads.
 pub const RUN_SCHEMAS: [&str; 2] = [RUN_SCHEMA, "preheat.run/1"];
 

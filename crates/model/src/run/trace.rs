@@ -212,9 +212,10 @@ impl From<Iteration> for What {
 pub fn iteration_label(which: Iteration, name: &str) -> String {
     match which {
         Iteration::OptimizerStep => format!("step of {name}"),
-        Iteration::ModelCall | Iteration::FunctionCall | Iteration::CompiledCall => {
-            format!("call of {name}")
-        }
+        Iteration::ModelCall
+        | Iteration::FunctionCall
+        | Iteration::CompiledCall
+        | Iteration::Backward => format!("call of {name}"),
         Iteration::Named => name.to_owned(),
         Iteration::TrainStep
         | Iteration::PredictStep
@@ -240,6 +241,7 @@ pub const fn iteration_title(which: Iteration) -> &'static str {
         Iteration::Epoch => "epoch",
         Iteration::FunctionCall | Iteration::CompiledCall => "call",
         Iteration::Named => "iteration",
+        Iteration::Backward => "backward pass",
     }
 }
 

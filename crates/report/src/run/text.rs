@@ -4,7 +4,8 @@
 use preheat_model::run::trace::Clock;
 use preheat_model::run::{
     AfterReading, AroundReport, CauseSeconds, FunctionReport, HostMemory, IterationUnit,
-    IterationsBy, RegionReport, RepeatReport, RunReport, Rung, Temperature, Unfinished,
+    IterationsBy, NO_REPETITION, RegionReport, RepeatReport, RunReport, Rung, Temperature,
+    Unfinished,
 };
 use preheat_model::stats::{Class, Consistency, Estimate, MUCH_SLOWER};
 
@@ -143,6 +144,12 @@ pub(crate) fn unknown_begin(report: &RunReport) -> Option<&'static str> {
     let steps = report.unit == Some(IterationUnit::OptimizerStep);
     (steps && !report.compares_first())
         .then_some("not compared with the first, whose beginning is unknown")
+}
+
+/// What the program did once, if nothing repeats: `Linear was called once; nothing repeats`.
+pub(crate) fn done_once(report: &RunReport) -> Option<&str> {
+    let text = Some(&*report.iteration).filter(|text| !text.is_empty() && *text != NO_REPETITION);
+    text.filter(|_| report.iterations_by == IterationsBy::None)
 }
 
 /// The regions after the first of a program without repetitions, in order; or the calls of

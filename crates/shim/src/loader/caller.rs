@@ -94,6 +94,117 @@ macro_rules! entry {
 }
 pub(crate) use entry;
 
+/// As [`entry`], for a name that a library may give to a function of its own: the jump keeps
+/// all registers that may hold arguments, and those on the stack.
+macro_rules! entry_of_any_type {
+    ($(#[$meta:meta])* $name:ident => $work:ident) => {
+        $(#[$meta])*
+        ///
+        /// # Safety
+        /// Same as the next function of this name.
+        #[unsafe(naked)]
+        #[cfg_attr(not(test), unsafe(no_mangle))]
+        #[cfg(target_arch = "x86_64")]
+        pub unsafe extern "C" fn $name() -> *mut std::ffi::c_void {
+            // 56 bytes of registers, 128 of vectors; rax has the number of vectors.
+            std::arch::naked_asm!(
+                "push rdi",
+                "push rsi",
+                "push rdx",
+                "push rcx",
+                "push r8",
+                "push r9",
+                "push rax",
+                "sub rsp, 128",
+                "movups [rsp], xmm0",
+                "movups [rsp + 16], xmm1",
+                "movups [rsp + 32], xmm2",
+                "movups [rsp + 48], xmm3",
+                "movups [rsp + 64], xmm4",
+                "movups [rsp + 80], xmm5",
+                "movups [rsp + 96], xmm6",
+                "movups [rsp + 112], xmm7",
+                "mov rdx, [rsp + 184]",
+                "lea rcx, [rsp + 184]",
+                "call {work}",
+                "test rdx, rdx",
+                "jnz 2f",
+                "add rsp, 184",
+                "ret",
+                "2: mov r11, rdx",
+                "movups xmm0, [rsp]",
+                "movups xmm1, [rsp + 16]",
+                "movups xmm2, [rsp + 32]",
+                "movups xmm3, [rsp + 48]",
+                "movups xmm4, [rsp + 64]",
+                "movups xmm5, [rsp + 80]",
+                "movups xmm6, [rsp + 96]",
+                "movups xmm7, [rsp + 112]",
+                "add rsp, 128",
+                "pop rax",
+                "pop r9",
+                "pop r8",
+                "pop rcx",
+                "pop rdx",
+                "pop rsi",
+                "pop rdi",
+                "jmp r11",
+                work = sym $work,
+            )
+        }
+
+        $(#[$meta])*
+        ///
+        /// # Safety
+        /// Same as the next function of this name.
+        #[unsafe(naked)]
+        #[cfg_attr(not(test), unsafe(no_mangle))]
+        #[cfg(target_arch = "aarch64")]
+        pub unsafe extern "C" fn $name() -> *mut std::ffi::c_void {
+            std::arch::naked_asm!(
+                "stp x29, x30, [sp, #-224]!",
+                "stp x0, x1, [sp, #16]",
+                "stp x2, x3, [sp, #32]",
+                "stp x4, x5, [sp, #48]",
+                "stp x6, x7, [sp, #64]",
+                "str x8, [sp, #80]",
+                "stp q0, q1, [sp, #96]",
+                "stp q2, q3, [sp, #128]",
+                "stp q4, q5, [sp, #160]",
+                "stp q6, q7, [sp, #192]",
+                "mov x2, x30",
+                "add x3, sp, #224",
+                "bl {work}",
+                "mov x17, x0",
+                "mov x16, x1",
+                "ldp x0, x1, [sp, #16]",
+                "ldp x2, x3, [sp, #32]",
+                "ldp x4, x5, [sp, #48]",
+                "ldp x6, x7, [sp, #64]",
+                "ldr x8, [sp, #80]",
+                "ldp q0, q1, [sp, #96]",
+                "ldp q2, q3, [sp, #128]",
+                "ldp q4, q5, [sp, #160]",
+                "ldp q6, q7, [sp, #192]",
+                "ldp x29, x30, [sp], #224",
+                "cbnz x16, 2f",
+                "mov x0, x17",
+                "ret",
+                "2: br x16",
+                work = sym $work,
+            )
+        }
+
+        // As above.
+        const _: extern "C" fn(
+            *mut std::ffi::c_void,
+            *const std::ffi::c_char,
+            $crate::loader::Call,
+        ) -> $crate::loader::Step = $work;
+    };
+}
+pub(crate) use entry_of_any_type;
+
 const _: () = assert!(size_of::<Call>() == 16 && size_of::<Step>() == 16);
 
 /// Calls `function(a, b)` so that its return address is `gadget`.

@@ -100,7 +100,8 @@ pub fn iteration_began(which: u16, name: u32, time: u64, within: bool) {
             | Iteration::DataFetch
             | Iteration::Epoch
             | Iteration::FunctionCall
-            | Iteration::CompiledCall,
+            | Iteration::CompiledCall
+            | Iteration::Backward,
         )
         | None => return,
     };

@@ -22,13 +22,36 @@ struct Launch {
 /// The iterations of the process whose first iteration ends first, among those that launch
 /// kernels periodically.
 pub(super) fn find(start: &StartData) -> Option<Detected> {
+    find_by(start, |functions| {
+        period(functions).or_else(|| twice(functions))
+    })
+}
+
+/// The last launches of a process, if they occur twice and nowhere before: other kernels set
+/// something up. Two launches of one model call, or of one step, are not iterations.
+pub(super) fn find_last(start: &StartData) -> Option<Detected> {
+    let found = find_by(start, twice_after_set_up)?;
+    let between = found.iterations.first()?.1;
+    let is_around = |span: &Span| {
+        matches!(span.what, What::Iteration(_)) && span.begin < between && between < span.end
+    };
+    let threads = &start.facts[found.process].process.threads;
+    let within = (threads.iter()).any(|thread| thread.spans.iter().any(is_around));
+    (!within).then_some(found)
+}
+
+fn find_by(start: &StartData, repeating: impl Fn(&[u32]) -> Option<Period>) -> Option<Detected> {
     let all = (start.facts.iter().enumerate())
-        .filter_map(|(at, facts)| find_in(start.regions, at, facts));
+        .filter_map(|(at, facts)| find_in(start.regions, (at, facts), &repeating));
     earliest_of(all.collect())
 }
 
 /// The iterations of a process.
-fn find_in(regions: &Regions, process: usize, facts: &Facts) -> Option<Detected> {
+fn find_in(
+    regions: &Regions,
+    (process, facts): (usize, &Facts),
+    repeating: impl Fn(&[u32]) -> Option<Period>,
+) -> Option<Detected> {
     let launches = facts.count_in_all(What::Launch);
     if launches == 0 {
         return None;
@@ -44,7 +67,7 @@ fn find_in(regions: &Regions, process: usize, facts: &Facts) -> Option<Detected>
     let skipped = count.saturating_sub(MAX_SEARCHED_FOR_PERIOD);
     let functions = merged(facts).skip(skipped).map(|launch| launch.function);
     let functions: Vec<u32> = functions.collect();
-    let found = period(&functions).or_else(|| twice(&functions))?;
+    let found = repeating(&functions)?;
     let block = &functions[found.end - found.length..found.end];
     let launches: Vec<Launch> = merged(facts).take(MAX_LAUNCHES).collect();
     let anchors = anchors(&launches, block, skipped + found.end);
@@ -194,6 +217,8 @@ const MIN_REPETITIONS: usize = 3;
 const MIN_REPETITIONS_OF_SHORTER: usize = 5;
 /// A repetition that covers less than one n-th of the sequence is a coincidence.
 const OF_ALL: usize = 20;
+/// The longest block that is searched for after set-up. A longer one is most of the launches.
+const MAX_LENGTH_OF_PAIR: usize = 1 << 12;
 /// The fractions to omit at the end.
 const OMITTED: [(usize, usize); 5] = [(0, 1), (1, 16), (1, 8), (1, 4), (1, 2)];
 
@@ -234,6 +259,23 @@ pub(super) fn twice(sequence: &[u32]) -> Option<Period> {
         before == last
     };
     let length = (n / 4 + 1..=n / 2).rev().find(is_twice)?;
+    Some(Period {
+        length,
+        covered: 2 * length,
+        end: n,
+    })
+}
+
+/// A block that occurs twice at the end of the sequence and whose elements occur nowhere
+/// before; the longest one.
+pub(super) fn twice_after_set_up(sequence: &[u32]) -> Option<Period> {
+    let n = sequence.len();
+    let is_twice = |length: &usize| {
+        let (set_up, both) = sequence.split_at(n - 2 * length);
+        let (before, last) = both.split_at(*length);
+        before == last && !set_up.iter().any(|function| last.contains(function))
+    };
+    let length = (1..=(n / 2).min(MAX_LENGTH_OF_PAIR)).rev().find(is_twice)?;
     Some(Period {
         length,
         covered: 2 * length,
@@ -367,6 +409,19 @@ mod tests {
         assert_eq!(length(&[9, 1, 2, 1, 2]), Some(2));
         assert_eq!(length(&[1, 2, 3, 1, 2, 3]), Some(3));
         for other in [&[][..], &[7], &[1, 2], &[1, 2, 3, 4, 5, 5]] {
+            assert_eq!(length(other), None, "{other:?}");
+        }
+    }
+
+    #[test]
+    fn the_last_launches_repeat_if_set_up_uses_other_kernels() {
+        let length = |sequence: &[u32]| twice_after_set_up(sequence).map(|found| found.length);
+        assert_eq!(length(&[9, 8, 1, 1]), Some(1));
+        assert_eq!(length(&[1, 2, 3, 4, 5, 5]), Some(1));
+        assert_eq!(length(&[9, 8, 7, 6, 5, 1, 2, 1, 2]), Some(2));
+        // The pair of 2 lies within the pair of 1 2 2.
+        assert_eq!(length(&[9, 8, 7, 6, 1, 2, 2, 1, 2, 2]), Some(3));
+        for other in [&[][..], &[7], &[1, 2], &[5, 9, 5, 5], &[9, 1, 1, 7]] {
             assert_eq!(length(other), None, "{other:?}");
         }
     }

@@ -230,7 +230,7 @@ fn regions_begin(start: &StartData, process: usize, lines: &[u64]) -> Option<Rep
 }
 
 /// Steps and calls that Python reports, most specific first.
-const MARKS: [Iteration; 10] = [
+const MARKS: [Iteration; 11] = [
     Iteration::Named,
     Iteration::OptimizerStep,
     Iteration::TrainStep,
@@ -241,6 +241,7 @@ const MARKS: [Iteration; 10] = [
     Iteration::ModelCall,
     Iteration::CompiledCall,
     Iteration::FunctionCall,
+    Iteration::Backward,
 ];
 
 /// The begin according to steps and calls that Python reports. A step of an optimizer ends

@@ -18,7 +18,7 @@ mod timers;
 use super::facts::Facts;
 use super::timers::{Key, Regions, listed};
 use super::trace::{Iteration, StartTrace};
-use super::{FirstBegin, IterationRule, IterationUnit, IterationsBy, LineRule};
+use super::{FirstBegin, IterationRule, IterationUnit, IterationsBy, LineRule, NO_REPETITION};
 
 pub(super) use lines::{busiest, together};
 
@@ -45,6 +45,8 @@ pub(super) enum Rule {
     Model(String),
     /// Calls of different models, once each.
     Models,
+    /// Backward calls of PyTorch tensors.
+    Backward,
     /// Calls of the Python function with this name.
     Function(String),
     /// Calls of the JAX-compiled function with this name.
@@ -53,6 +55,8 @@ pub(super) enum Rule {
     Named(String),
     /// The period of the kernel launches.
     Kernels,
+    /// The last kernel launches, if they occur twice after set-up.
+    LastKernels,
     /// Executions of these regions, timed by the program itself.
     Timers(Vec<Key>),
     /// Lines of output.
@@ -71,6 +75,10 @@ enum Accepted {
     Whole,
     /// All rules of repetitions.
     Any,
+    /// Backward calls of tensors, which leave out what the program does before them.
+    Backward,
+    /// Kernel launches that occur twice after set-up.
+    LastKernels,
     /// Calls of different models, which are listed and not compared.
     DifferentModels,
     /// Repetitions that threads or processes run at the same time, once each.
@@ -83,12 +91,16 @@ impl Accepted {
             Accepted::Named => matches!(rule, Rule::Named(_)),
             Accepted::Steps => {
                 let calls = matches!(rule, Rule::Model(_) | Rule::Function(_) | Rule::Compiled(_));
-                !calls && *rule != Rule::Models
+                !calls && Accepted::Any.accepts(rule)
             }
             Accepted::Whole => {
                 matches!(rule, Rule::Keras(Iteration::Predict | Iteration::Evaluate))
             }
-            Accepted::Any | Accepted::Concurrent => *rule != Rule::Models,
+            Accepted::Any | Accepted::Concurrent => {
+                !matches!(rule, Rule::Models | Rule::Backward | Rule::LastKernels)
+            }
+            Accepted::Backward => *rule == Rule::Backward,
+            Accepted::LastKernels => *rule == Rule::LastKernels,
             Accepted::DifferentModels => *rule == Rule::Models,
         }
     }
@@ -163,6 +175,8 @@ pub(super) struct Decision {
     numbered: bool,
     /// The names of timed regions.
     region_names: Vec<String>,
+    /// What the program did once, if nothing repeats.
+    pub once: Option<String>,
     /// The definition and the unit of the iterations that these regions time.
     timed_iterations: Option<(String, IterationUnit)>,
     /// Indexed by start.
@@ -173,11 +187,12 @@ pub(super) struct Decision {
 type Attempt = (IterationsBy, usize, Accepted);
 
 /// The attempts of `auto`: iterations named by the program, even if rare; repetitions, most
-/// specific first; pairs; regions that the program times once; calls of different models. A
+/// specific first; pairs; regions that the program times once; calls of different models; kernels that are launched twice
+/// after set-up. A
 /// model that is called twice is often called within a timed region, such as a backward pass
 /// without an optimizer. Two predictions take precedence over their steps. Steps and timed
 /// regions around calls take precedence over the calls ([`enclosing`]).
-const AUTO: [Attempt; 15] = [
+const AUTO: [Attempt; 17] = [
     (IterationsBy::Python, FIRST_AND_SECOND, Accepted::Named),
     (IterationsBy::Python, 1, Accepted::Named),
     (IterationsBy::Nvtx, MIN_ITERATIONS, Accepted::Any),
@@ -190,11 +205,17 @@ const AUTO: [Attempt; 15] = [
     (IterationsBy::Python, FIRST_AND_SECOND, Accepted::Any),
     (IterationsBy::Timers, FIRST_AND_SECOND, Accepted::Any),
     (IterationsBy::Kernels, FIRST_AND_SECOND, Accepted::Any),
+    (IterationsBy::Python, FIRST_AND_SECOND, Accepted::Backward),
     (IterationsBy::Timers, 1, Accepted::Any),
     (
         IterationsBy::Python,
         FIRST_AND_SECOND,
         Accepted::DifferentModels,
+    ),
+    (
+        IterationsBy::Kernels,
+        FIRST_AND_SECOND,
+        Accepted::LastKernels,
     ),
     (IterationsBy::Python, 1, Accepted::Concurrent),
 ];
@@ -207,9 +228,13 @@ pub(super) fn decide(setting: &IterationRule, starts: &[StartData]) -> Decision 
         IterationRule::Python => &[
             (IterationsBy::Python, FIRST_AND_SECOND, Accepted::Named),
             (IterationsBy::Python, 1, Accepted::Any),
+            (IterationsBy::Python, 1, Accepted::Backward),
         ],
         IterationRule::Call(_) => &[(IterationsBy::Python, 1, Accepted::Any)],
-        IterationRule::Kernels => &[(IterationsBy::Kernels, 1, Accepted::Any)],
+        IterationRule::Kernels => &[
+            (IterationsBy::Kernels, 1, Accepted::Any),
+            (IterationsBy::Kernels, 1, Accepted::LastKernels),
+        ],
         IterationRule::Timers => &[
             (IterationsBy::Timers, FIRST_AND_SECOND, Accepted::Any),
             (IterationsBy::Timers, 1, Accepted::Any),
@@ -255,6 +280,7 @@ pub(super) fn decide(setting: &IterationRule, starts: &[StartData]) -> Decision 
         rule: None,
         numbered: false,
         region_names: Vec::new(),
+        once: python::once(starts).filter(|_| *setting == IterationRule::Auto),
         timed_iterations: None,
         found: vec![None; starts.len()],
     }
@@ -373,6 +399,7 @@ fn as_timed(decision: Decision, starts: &[StartData]) -> Decision {
         by: IterationsBy::Timers,
         timed_iterations: (decision.unit()).map(|unit| (decision.timed_words(), unit)),
         region_names: timers::names(starts, keys),
+        once: None,
         found: starts.iter().map(|start| apply(&rule, start)).collect(),
         rule: Some(rule),
         numbered: false,
@@ -434,7 +461,10 @@ fn candidates(
             functions::outermost_first(&mut ordered[named..], starts);
             return ordered;
         }
-        (IterationsBy::Kernels, _) => vote(Rule::Kernels),
+        (IterationsBy::Kernels, _) => match accepted {
+            Accepted::LastKernels => vote(Rule::LastKernels),
+            _ => vote(Rule::Kernels),
+        },
         (IterationsBy::Timers, _) => {
             let different_lines = accepted == Accepted::Any;
             let offers = starts
@@ -458,10 +488,12 @@ fn apply(rule: &Rule, start: &StartData) -> Option<Detected> {
         Rule::Keras(what) => python::keras(start, *what),
         Rule::Model(name) => python::calls(start, name),
         Rule::Models => python::calls_of_all(start),
+        Rule::Backward => python::backward(start),
         Rule::Function(name) => functions::find(start, name),
         Rule::Compiled(name) => functions::find_compiled(start, name),
         Rule::Named(name) => functions::find_named(start, name),
         Rule::Kernels => kernels::find(start),
+        Rule::LastKernels => kernels::find_last(start),
         Rule::Timers(keys) => timers::find(start, keys),
         Rule::Lines => lines::find(start),
     }?;
@@ -502,6 +534,7 @@ impl Decision {
             rule: Some(rule),
             numbered,
             region_names,
+            once: None,
             timed_iterations: None,
             found,
         }
@@ -540,10 +573,10 @@ impl Decision {
             Rule::Keras(which) => python::keras_unit(*which),
             Rule::Model(_) => IterationUnit::ModelCall,
             Rule::Models => IterationUnit::Models,
-            Rule::Function(_) => IterationUnit::FunctionCall,
+            Rule::Function(_) | Rule::Backward => IterationUnit::FunctionCall,
             Rule::Compiled(_) => IterationUnit::CompiledCall,
             Rule::Named(_) => IterationUnit::Named,
-            Rule::Kernels => IterationUnit::Launches,
+            Rule::Kernels | Rule::LastKernels => IterationUnit::Launches,
             Rule::Timers(_) => IterationUnit::Region,
             Rule::Lines => IterationUnit::Line,
         })
@@ -566,19 +599,20 @@ impl Decision {
     /// A human-readable definition of an iteration.
     pub(super) fn words(&self, setting: &IterationRule, shown: usize) -> String {
         match &self.rule {
-            None => "no repetition was found".to_owned(),
+            None => (self.once.clone()).unwrap_or_else(|| NO_REPETITION.to_owned()),
             Some(Rule::Nvtx(name)) => format!("NVTX ranges named {name}"),
             Some(Rule::Xla(name)) => format!("runs of {name}, compiled by XLA"),
             Some(Rule::Optimizer(name)) if self.numbered => format!("steps of {name}"),
             Some(Rule::Optimizer(name)) => format!("steps of {}", python::class_of(name)),
             Some(Rule::Models) => "calls of different models".to_owned(),
+            Some(Rule::Backward) => "calls of backward".to_owned(),
             Some(Rule::Keras(which)) => python::keras_words(*which).to_owned(),
             Some(Rule::Model(name) | Rule::Function(name)) => format!("calls of {name}"),
             Some(Rule::Compiled(name)) => {
                 format!("calls of {name}, compiled by JAX; each until the next one")
             }
             Some(Rule::Named(name)) => format!("{name}, named by the program"),
-            Some(Rule::Kernels) => {
+            Some(Rule::Kernels | Rule::LastKernels) => {
                 let found = self.found.get(shown).and_then(Option::as_ref);
                 let found = found.or_else(|| self.found.iter().flatten().next());
                 let what = match found.map_or(0, |found| found.period) {

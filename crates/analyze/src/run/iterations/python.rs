@@ -4,8 +4,12 @@ use std::collections::HashMap;
 
 use super::super::facts::Facts;
 use super::super::trace::{Iteration, Span, What};
-use super::{Detected, Rule, StartData, earliest, functions, lines, most};
-use crate::run::{FirstBegin, IterationUnit};
+use super::{
+    Accepted, Detected, Rule, StartData, candidates, earliest, find_all, functions, in_most, lines,
+    most,
+};
+use crate::run::{FirstBegin, IterationUnit, IterationsBy};
+use preheat_model::run::trace::iteration_title;
 
 /// Repeated units in Keras, best first. A program asks for a whole prediction; its steps
 /// count only if there is just one ([`Accepted::Whole`](super::Accepted)).
@@ -26,6 +30,7 @@ pub(super) fn rank(rule: &Rule) -> usize {
         Rule::Model(_) => 10,
         Rule::Function(_) => 11,
         Rule::Models => 13,
+        Rule::Backward => 14,
         _ => 12,
     }
 }
@@ -74,7 +79,36 @@ pub(super) fn propose(start: &StartData, least: usize) -> Vec<Rule> {
     if start.facts.iter().map(calls).max().unwrap_or(0) >= least as u64 {
         rules.push(Rule::Models);
     }
+    if most_frequent(start, Iteration::Backward, least).is_some() {
+        rules.push(Rule::Backward);
+    }
     rules
+}
+
+/// The most specific unit that Python reported in most starts, if it did so just once in each:
+/// `Linear was called once; nothing repeats`.
+pub(super) fn once(starts: &[StartData]) -> Option<String> {
+    let by = IterationsBy::Python;
+    for rule in candidates(by, None, (1, Accepted::Any), starts) {
+        let found = find_all(&rule, starts);
+        if !in_most(&found, by, 1, starts) {
+            continue;
+        }
+        let once = found.iter().flatten().all(|one| one.iterations.len() == 1);
+        let what = match &rule {
+            Rule::Optimizer(name) => format!("{} stepped", class_of(name)),
+            Rule::Model(name) | Rule::Function(name) | Rule::Compiled(name) => {
+                format!("{name} was called")
+            }
+            Rule::Keras(Iteration::Predict) => "predict was called".to_owned(),
+            Rule::Keras(Iteration::Evaluate) => "evaluate was called".to_owned(),
+            Rule::Backward => "backward was called".to_owned(),
+            Rule::Keras(which) => format!("a {} was made", iteration_title(*which)),
+            _ => return None,
+        };
+        return once.then(|| format!("{what} once; nothing repeats"));
+    }
+    None
 }
 
 /// The most frequent name of spans of a type within a thread; if no thread has enough,
@@ -353,28 +387,38 @@ pub(super) fn keras(start: &StartData, which: Iteration) -> Option<Detected> {
 
 /// Calls of all models, in order.
 pub(super) fn calls_of_all(start: &StartData) -> Option<Detected> {
-    calls_that(start, |_| true)
+    calls_that(start, Iteration::ModelCall, |_| true)
+}
+
+/// Backward calls of tensors.
+pub(super) fn backward(start: &StartData) -> Option<Detected> {
+    calls_that(start, Iteration::Backward, |_| true)
 }
 
 /// Calls of the model with this name.
 pub(super) fn calls(start: &StartData, model: &str) -> Option<Detected> {
-    calls_that(start, |name| name == model)
+    calls_that(start, Iteration::ModelCall, |name| name == model)
 }
 
-/// Calls of the models with these names, each until the last device synchronization of its
+/// Calls of this type with these names, each until the last device synchronization of its
 /// thread before the next call: a call returns before the device is done.
-fn calls_that(start: &StartData, is: impl Fn(&str) -> bool) -> Option<Detected> {
-    earliest(start, |facts, thread| calls_in(facts, thread, &is))
+fn calls_that(start: &StartData, which: Iteration, is: impl Fn(&str) -> bool) -> Option<Detected> {
+    earliest(start, |facts, thread| calls_in(facts, thread, which, &is))
 }
 
-fn calls_in(facts: &Facts, thread: usize, is: impl Fn(&str) -> bool) -> Vec<(u64, u64)> {
+fn calls_in(
+    facts: &Facts,
+    thread: usize,
+    which: Iteration,
+    is: impl Fn(&str) -> bool,
+) -> Vec<(u64, u64)> {
     let mut iterations: Vec<(u64, u64)> = Vec::new();
-    if facts.count(thread, Iteration::ModelCall) == 0 {
+    if facts.count(thread, which) == 0 {
         return iterations;
     }
     let mut waited = false;
     for span in &facts.process.threads[thread].spans {
-        if span.what == What::Iteration(Iteration::ModelCall) && is(name(facts, span)) {
+        if span.what == What::Iteration(which) && is(name(facts, span)) {
             iterations.push((span.begin, span.end));
             waited = false;
         } else if let Some((_, end)) = iterations.last_mut()
@@ -388,20 +432,25 @@ fn calls_in(facts: &Facts, thread: usize, is: impl Fn(&str) -> bool) -> Vec<(u64
     // After the last call, the program does other things, which may synchronize too.
     if waited && iterations.len() > 1 {
         let last = iterations.len() - 1;
-        trim_last(facts, thread, &mut iterations, last);
+        trim_last(facts, (thread, which), &mut iterations, last);
     }
     iterations
 }
 
 /// Ends the last iteration at the first synchronization after its call.
-fn trim_last(facts: &Facts, thread: usize, iterations: &mut [(u64, u64)], last: usize) {
+fn trim_last(
+    facts: &Facts,
+    (thread, which): (usize, Iteration),
+    iterations: &mut [(u64, u64)],
+    last: usize,
+) {
     let begin = iterations[last].0;
     let spans = &facts.process.threads[thread].spans;
     let from = spans.partition_point(|span| span.begin < begin);
     let mut call_end = None;
     for span in &spans[from..] {
         match call_end {
-            None if span.what == What::Iteration(Iteration::ModelCall) => call_end = Some(span.end),
+            None if span.what == What::Iteration(which) => call_end = Some(span.end),
             Some(end) if span.begin >= end && facts.waits_for_device(span) => {
                 iterations[last].1 = span.end;
                 return;

@@ -13,7 +13,7 @@ use super::super::{Cause, IterationUnit, RegionReport, RepeatReport};
 use super::around;
 use super::events::unfinished;
 use super::frames::Frame;
-use super::regions::{Key, Region, Regions};
+use super::regions::{Execution, Key, Region, Regions};
 use crate::stats::{Estimate, interval, paired_ratio};
 
 /// The number of regions to report.
@@ -139,17 +139,16 @@ struct Counted {
 fn of_start(start: &StartData, region: &Region, cpu_time: bool) -> Option<Counted> {
     let first = region.executions.first()?;
     let thread = (first.process, first.thread);
-    let windows: Vec<(u64, u64)> = (region.on_device().iter())
+    let two: Vec<Execution> = (region.on_device().into_iter())
         .filter(|one| (one.process, one.thread) == thread)
         .take(2)
-        .map(|one| (one.begin, one.end))
         .collect();
+    let windows: Vec<(u64, u64)> = two.iter().map(|one| (one.begin, one.end)).collect();
     let mut causes = causes(start, thread, &windows);
     if cpu_time {
-        // A thread that waits uses no CPU time.
-        for causes in &mut causes {
-            causes[Cause::Idle.index()] = 0.0;
-            causes[Cause::WaitingForDevice.index()] = 0.0;
+        for (causes, one) in causes.iter_mut().zip(&two) {
+            let of_thread = cpu_of_thread(start, one).map(seconds);
+            *causes = in_cpu_time(*causes, one.seconds, of_thread);
         }
     }
     let mut times: Vec<f64> = region.executions.iter().map(|one| one.seconds).collect();
@@ -164,6 +163,50 @@ fn of_start(start: &StartData, region: &Region, cpu_time: bool) -> Option<Counte
         times,
         causes,
     })
+}
+
+/// The CPU time of the thread that runs a region, between the samples that are recorded with
+/// its two readings. None if there are no such samples.
+fn cpu_of_thread(start: &StartData, one: &Execution) -> Option<u64> {
+    /// A sample this much later, as a part of the region or in nanoseconds, is that of the
+    /// reading.
+    const LATER_BY: u64 = 100;
+    const LATER_BY_NS: u64 = 20_000;
+    let process = start.trace.processes.get(one.process)?;
+    let samples = &process.threads.get(one.thread)?.samples;
+    let late = (one.end.saturating_sub(one.begin) / LATER_BY).max(LATER_BY_NS);
+    let at = |time: u64| {
+        let next = samples.get(samples.partition_point(|sample| sample.time < time))?;
+        (next.time - time <= late).then_some(next.cpu)
+    };
+    at(one.end)?.checked_sub(at(one.begin)?)
+}
+
+/// The causes of a region that the program times in CPU time, from those of its wall-clock
+/// time.
+///
+/// A thread that is off the CPU uses no CPU time. It is idle first, then waits for the device:
+/// CUDA waits on the CPU unless the program asks it not to. Calls that block, such as loading a
+/// kernel, share what is left. CPU time beyond that of the thread is that of other threads.
+///
+/// `of_thread` is the CPU time of the thread that reads the clock; if it is not known, the
+/// thread has used all of the time that the clock counts.
+fn in_cpu_time(mut causes: [f64; CAUSES], timed: f64, of_thread: Option<f64>) -> [f64; CAUSES] {
+    let wall: f64 = causes.iter().sum();
+    let on_cpu = of_thread.unwrap_or(timed).min(timed).min(wall);
+    let mut off_cpu = wall - on_cpu;
+    for cause in [Cause::Idle, Cause::WaitingForDevice] {
+        let seconds = &mut causes[cause.index()];
+        let removed = off_cpu.min(*seconds);
+        *seconds -= removed;
+        off_cpu -= removed;
+    }
+    let left: f64 = causes.iter().sum();
+    if left > 0.0 {
+        causes = causes.map(|seconds| seconds * (on_cpu / left).min(1.0));
+    }
+    causes[Cause::OwnCpu.index()] += timed - on_cpu;
+    causes
 }
 
 /// The statistics of executions, with their causes.
@@ -471,6 +514,43 @@ pub(in crate::run) fn listed(names: &[String]) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn time_off_the_cpu_is_not_part_of_cpu_time() {
+        let of = |parts: &[(Cause, f64)]| {
+            let mut causes = [0.0; CAUSES];
+            for (cause, seconds) in parts {
+                causes[cause.index()] = *seconds;
+            }
+            causes
+        };
+        let (own, idle, waiting) = (Cause::OwnCpu, Cause::Idle, Cause::WaitingForDevice);
+        let wall = of(&[(own, 2.0), (idle, 10.0), (waiting, 50.0)]);
+        for (timed, of_thread, expected) in [
+            // The thread waits for the device on the CPU, or off it.
+            (52.0, None, [2.0, 0.0, 50.0]),
+            (22.0, Some(22.0), [2.0, 0.0, 20.0]),
+            (2.0, None, [2.0, 0.0, 0.0]),
+            // Other threads compute meanwhile.
+            (32.0, Some(2.0), [32.0, 0.0, 0.0]),
+            (162.0, None, [102.0, 10.0, 50.0]),
+            (162.0, Some(52.0), [112.0, 0.0, 50.0]),
+            // A call that blocks.
+            (1.0, None, [1.0, 0.0, 0.0]),
+        ] {
+            let found = in_cpu_time(wall, timed, of_thread);
+            let expected = of(&[
+                (own, expected[0]),
+                (idle, expected[1]),
+                (waiting, expected[2]),
+            ]);
+            assert_eq!(found, expected, "{timed} {of_thread:?}");
+        }
+        let loading = of(&[(Cause::KernelLoading, 30.0), (own, 10.0)]);
+        let expected = of(&[(Cause::KernelLoading, 15.0), (own, 5.0)]);
+        assert_eq!(in_cpu_time(loading, 20.0, None), expected);
+        assert_eq!(in_cpu_time([0.0; CAUSES], 3.0, None), of(&[(own, 3.0)]));
+    }
 
     fn frame(file: &str, line: u32) -> Frame {
         Frame {

@@ -10,7 +10,7 @@ use super::first_of;
 use crate::html::page::{command, header, paragraph, tile};
 use crate::html::{command_line, cut};
 use crate::run::text::{
-    counted, in_order, other_clock, peak_name, ratio_span, shape, time_span, too_few, unknown_begin,
+    counted, done_once, in_order, other_clock, peak_name, ratio_span, shape, time_span, too_few, unknown_begin,
 };
 use crate::units::{TOO_WIDE, bytes, duration, ratio, tie, too_wide};
 
@@ -102,7 +102,10 @@ fn interval_words(times: &Estimate) -> String {
 /// The first iteration against the second, if there is no steady state.
 fn against_second(report: &RunReport) -> Markup {
     let why = match report.iterations_by {
-        IterationsBy::None => "Nothing repeats, so there is no first iteration.".to_owned(),
+        IterationsBy::None => match done_once(report) {
+            Some(once) => format!("{once}, so there is no first iteration."),
+            None => "Nothing repeats, so there is no first iteration.".to_owned(),
+        },
         _ => (in_order(report).or_else(|| too_few(report)))
             .unwrap_or("The iterations do not reach a steady state.".to_owned()),
     } + other_clock(report);

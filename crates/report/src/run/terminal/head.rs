@@ -6,7 +6,7 @@
 use preheat_model::run::{DeviceBytes, HostMemory, IterationsBy, RunReport};
 
 use super::super::text::{
-    counted, in_order, peak_name, pinned, ratio_span, shape, starts, time, unknown_begin,
+    counted, done_once, in_order, peak_name, pinned, ratio_span, shape, starts, time, unknown_begin,
 };
 use crate::html::command_line;
 use crate::terminal::cells::middle;
@@ -156,13 +156,13 @@ fn first_and_steady(report: &RunReport) -> Row {
     }
     let Some(first) = report.first else {
         let detail = match report.iterations_by {
-            IterationsBy::None => "nothing repeats in this program",
+            IterationsBy::None => done_once(report).unwrap_or("nothing repeats in this program"),
             _ => "",
         };
         return Row {
             label,
             value: ABSENT.to_owned(),
-            detail: detail.to_owned(),
+            detail: clean(detail),
         };
     };
     if let Some(others) = in_order(report) {
@@ -348,6 +348,18 @@ mod tests {
         assert!(text.contains("time to end     12.4 ms\n"), "{text}");
         assert!(text.contains("nothing repeats in this program"));
         assert!(!text.contains("device memory"));
+    }
+
+    #[test]
+    fn a_model_that_is_called_once_is_named() {
+        let mut report = run::bare();
+        report.iteration = "Linear was called once; nothing repeats".to_owned();
+        let text = text(&report, 80);
+        assert!(
+            text.contains("Linear was called once; nothing repeats"),
+            "{text}"
+        );
+        assert!(!text.contains("in this program"));
     }
 
     #[test]
