@@ -146,6 +146,12 @@ pub struct Span {
     pub depth: u8,
 }
 
+/// The name of a function without its version; see [`preheat_wire::base_name`].
+pub fn base_name(name: &str) -> &str {
+    let base = preheat_wire::base_name(name.as_bytes());
+    str::from_utf8(base).unwrap_or(name)
+}
+
 /// The type of a span, and the table that its `detail` refers to.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum What {

@@ -253,26 +253,6 @@ impl Entry {
     }
 }
 
-/// A name without its version and without the suffix of per-thread default streams.
-pub(crate) fn base(name: &[u8]) -> &[u8] {
-    let name = name
-        .strip_suffix(b"_ptsz")
-        .or_else(|| name.strip_suffix(b"_ptds"))
-        .unwrap_or(name);
-    // nvJitLink has the version of the toolkit in its names: __nvJitLinkComplete_12_4.
-    if let Some(own) = name.strip_prefix(b"__nvJitLink") {
-        let letters = own
-            .iter()
-            .take_while(|byte| byte.is_ascii_alphabetic())
-            .count();
-        return name.get(2..11 + letters).unwrap_or(name);
-    }
-    match name {
-        [base @ .., b'_', b'v', digit] if digit.is_ascii_digit() => base,
-        _ => name,
-    }
-}
-
 /// The entry for a base name.
 pub(crate) fn find(base: &[u8]) -> Option<&'static Entry> {
     let table = match base {
@@ -308,24 +288,6 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_base_name_has_no_version_and_stream_suffix() {
-        for (name, expected) in [
-            ("cuMemAlloc_v2", "cuMemAlloc"),
-            ("cuMemcpyHtoDAsync_v2_ptsz", "cuMemcpyHtoDAsync"),
-            ("cuMemcpy_ptds", "cuMemcpy"),
-            ("cuInit", "cuInit"),
-            ("cuCtxCreate_v4", "cuCtxCreate"),
-            ("cublasCreate_v2", "cublasCreate"),
-            ("__nvJitLinkComplete_12_4", "nvJitLinkComplete"),
-            ("__nvJitLink", "nvJitLink"),
-            ("_v2", ""),
-            ("", ""),
-        ] {
-            assert_eq!(base(name.as_bytes()), expected.as_bytes(), "{name}");
-        }
-    }
-
-    #[test]
     fn the_tables_are_sorted_and_every_entry_is_found() {
         for table in [driver::TABLE, libraries::TABLE] {
             for pair in table.windows(2) {
@@ -335,7 +297,10 @@ mod tests {
         for entry in all() {
             let found = find(entry.name.as_bytes()).expect(entry.name);
             assert_eq!(found.name, entry.name);
-            assert_eq!(base(entry.name.as_bytes()), entry.name.as_bytes());
+            assert_eq!(
+                preheat_wire::base_name(entry.name.as_bytes()),
+                entry.name.as_bytes()
+            );
             assert!(!left_alone(entry.name.as_bytes()), "{}", entry.name);
         }
         assert!(find(b"cuNothing").is_none());
