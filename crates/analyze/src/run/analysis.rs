@@ -226,11 +226,10 @@ fn without_comparison(report: &mut RunReport) {
     (report.warmup, report.excess) = (None, None);
     report.first_excess.clear();
     report.second_excess.clear();
-    match report.unit {
-        Some(IterationUnit::Models) => {
-            (report.steady, report.second, report.best) = (None, None, None);
-        }
-        _ => report.first = None,
+    if report.unit == Some(IterationUnit::Models) {
+        (report.steady, report.second, report.best) = (None, None, None);
+    } else {
+        report.first = None;
     }
 }
 

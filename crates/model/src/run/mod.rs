@@ -23,10 +23,10 @@ pub use manifest::{
 };
 pub use mapped::{MAPPED_FILE, MAPPED_SCHEMA, Mapped, MappedBytes, MappedName, MappedSample};
 pub use report::{
-    AfterReading, AroundReport, CauseReport, CauseSeconds, DeviceBytes, FirstBegin, FunctionReport,
-    HostBytes, HostItem, HostMemory, HostPart, HostProcess, HostUse, IterationUnit, IterationsBy,
-    LaterSaving, MarkReport, MemoryReport, RUN_SCHEMA, RUN_SCHEMAS, RegionReport, Remedy,
-    RemedyGroup, RepeatReport, RunReport, Rung, StartReport, ThreadReport, Unfinished,
+    AfterReading, AroundReport, CauseReport, CauseSeconds, DeviceBytes, EndOfTime, FirstBegin,
+    FunctionReport, HostBytes, HostItem, HostMemory, HostPart, HostProcess, HostUse, IterationUnit,
+    IterationsBy, LaterSaving, MarkReport, MemoryReport, RUN_SCHEMA, RUN_SCHEMAS, RegionReport,
+    Remedy, RemedyGroup, RepeatReport, RunReport, Rung, StartReport, ThreadReport, Unfinished,
 };
 pub use rule::{IterationRule, LineRule, UnknownIterationRule};
 pub use stacks::{STACKS_FILE, STACKS_SCHEMA, StackFrame, StackSample, Stacks};

@@ -126,6 +126,29 @@ pub enum IterationsBy {
     None,
 }
 
+impl IterationsBy {
+    /// The end of the time to first.
+    pub fn end_of_time(self) -> EndOfTime {
+        match self {
+            IterationsBy::Nvtx
+            | IterationsBy::Python
+            | IterationsBy::Kernels
+            | IterationsBy::Timers
+            | IterationsBy::Lines => EndOfTime::FirstIteration,
+            IterationsBy::None => EndOfTime::Program,
+        }
+    }
+}
+
+/// The end of the time to first.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum EndOfTime {
+    /// The end of the first iteration.
+    FirstIteration,
+    /// The end of the program, if nothing repeats.
+    Program,
+}
+
 impl RunReport {
     /// Returns true if the first iteration is comparable with later ones: they do the same
     /// work, and begin by the same rule.

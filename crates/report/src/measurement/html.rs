@@ -125,9 +125,9 @@ fn remedies(page: &mut MeasurementPage) {
         row.push(measurement::kept(of.kept).to_owned());
         table.rows.push(row);
         table.badges.push(match of.kept {
-            kept if kept.is_kept() => "holds",
+            Decision::Alone | Decision::WithOthers => "holds",
             Decision::Costs | Decision::Slows => "fails",
-            _ => "open",
+            Decision::Unclear | Decision::OtherForm | Decision::NotMeasured => "open",
         });
     }
     let conditions = measurement::memory_held(report)

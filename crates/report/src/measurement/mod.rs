@@ -9,7 +9,7 @@ use preheat_model::run::Temperature;
 use preheat_model::stats::Estimate;
 
 use crate::json::document;
-use crate::units::{ABSENT, bytes, duration, duration_parts};
+use crate::units::{ABSENT, bytes, duration, duration_parts, signed_duration};
 
 pub use html::measurement_html;
 pub use terminal::measurement_terminal;
@@ -168,21 +168,20 @@ fn decision(report: &MeasurementReport) -> String {
 
 /// A saving as a change in time: 7.3 s → −7.3 s (−7.6 to −7.0).
 fn saved(of: Estimate) -> String {
-    let value = signed(of.value);
+    let value = signed_duration(-of.value);
     match (of.low, of.high) {
-        (Some(low), Some(high)) => format!("{value} ({} to {})", signed(high), signed(low)),
+        (Some(low), Some(high)) => format!(
+            "{value} ({} to {})",
+            signed_duration(-high),
+            signed_duration(-low)
+        ),
         _ => value,
     }
 }
 
 /// A saving without its interval.
 fn short(of: Estimate) -> String {
-    signed(of.value)
-}
-
-fn signed(saved: f64) -> String {
-    let sign = if saved < 0.0 { "+" } else { "−" };
-    format!("{sign}{}", duration(saved.abs()))
+    signed_duration(-of.value)
 }
 
 /// A time with its interval: 931 ms (908–954).

@@ -1,14 +1,16 @@
-//! Texts shared by the terminal and the page: shares, counts, intervals, short names of
+//! Texts shared by the terminal and the page: functions, starts, intervals, short names of
 //! causes, and the class of the iterations.
 
 use preheat_model::run::trace::Clock;
 use preheat_model::run::{
-    AfterReading, AroundReport, CauseSeconds, FunctionReport, HostMemory, IterationUnit,
+    AfterReading, AroundReport, CauseSeconds, EndOfTime, FunctionReport, HostMemory, IterationUnit,
     IterationsBy, RegionReport, RepeatReport, RunReport, Rung, Temperature, Unfinished,
 };
 use preheat_model::stats::{Class, Consistency, Estimate, MUCH_SLOWER};
 
-use crate::units::{ABSENT, duration, duration_span, number, ratio, span, too_wide, with_interval};
+use crate::units::{
+    counted, duration, duration_span, number, ratio, span, too_wide, with_interval,
+};
 
 /// Waiting below this share of an item's time is not shown.
 const SHOWN_WAITING: f64 = 0.05;
@@ -16,17 +18,6 @@ const SHOWN_WAITING: f64 = 0.05;
 const PINNED: u64 = 1 << 20;
 /// A ratio to a steady iteration below this counts as faster.
 const FASTER: f64 = 0.9;
-
-/// A share of the whole: `47 %`, `3.2 %`, `< 0.1 %`.
-pub(crate) fn percent(share: f64) -> String {
-    match share * 100.0 {
-        p if !p.is_finite() => ABSENT.to_owned(),
-        p if p >= 9.95 => format!("{p:.0} %"),
-        p if p >= 0.1 => format!("{p:.1} %"),
-        p if p > 0.0 => "< 0.1 %".to_owned(),
-        _ => "0 %".to_owned(),
-    }
-}
 
 /// A function and its location: `hot (train.py:12)`, `train (train.py:3), in libblas.so.3
 /// dgemm_`, `burn (burn.c:4), in a.out`, `libfoo.so`.
@@ -44,14 +35,6 @@ pub(crate) fn function(function: &FunctionReport) -> String {
         words.push_str(&format!("{comma}{} {symbol}", last(library)));
     }
     words.trim_end().to_owned()
-}
-
-/// `1 start`, `5 starts`.
-pub(crate) fn counted(count: usize, what: &str) -> String {
-    match count {
-        1 => format!("1 {what}"),
-        _ => format!("{count} {what}s"),
-    }
 }
 
 /// `5 starts`, with the number of counted ones if the first is reported separately.
@@ -81,14 +64,6 @@ pub(crate) fn time(interval: &Estimate) -> String {
     with_interval(&duration(interval.value), bounds.as_deref(), wide)
 }
 
-/// A duration that may be negative, with a minus sign instead of a hyphen.
-pub(crate) fn signed(seconds: f64) -> String {
-    match seconds < 0.0 {
-        true => format!("−{}", duration(-seconds)),
-        false => duration(seconds),
-    }
-}
-
 /// The waiting time of an item, if it is large enough to show.
 pub(crate) fn waited(waiting: Option<f64>, seconds: f64) -> Option<f64> {
     waiting.filter(|waiting| *waiting >= SHOWN_WAITING * seconds.max(f64::MIN_POSITIVE))
@@ -110,6 +85,14 @@ pub(crate) fn pinned(bytes: u64) -> Option<u64> {
 
 /// The number of iterations that usually suffices for a steady state.
 const FOR_STEADY: usize = 10;
+
+/// The name of the time to first, or to the end of a program in which nothing repeats.
+pub(crate) fn time_name(report: &RunReport) -> &'static str {
+    match report.iterations_by.end_of_time() {
+        EndOfTime::FirstIteration => "time to first",
+        EndOfTime::Program => "time to end",
+    }
+}
 
 /// Why there is no steady iteration to compare with, if there are too few.
 pub(crate) fn too_few(report: &RunReport) -> Option<String> {
@@ -386,20 +369,6 @@ mod tests {
     }
 
     #[test]
-    fn shares_have_as_many_digits_as_they_need() {
-        for (share, text) in [
-            (0.7786, "78 %"),
-            (0.09951, "10 %"),
-            (0.0321, "3.2 %"),
-            (0.0004, "< 0.1 %"),
-            (0.0, "0 %"),
-            (f64::NAN, "–"),
-        ] {
-            assert_eq!(percent(share), text);
-        }
-    }
-
-    #[test]
     fn ends_have_the_unit_of_the_median() {
         assert_eq!(
             time_span(&interval(8.94, 8.71, 9.2)).unwrap(),
@@ -416,13 +385,6 @@ mod tests {
             ..interval(1.0, 1.0, 2.0)
         };
         assert_eq!(time_span(&open), None);
-    }
-
-    #[test]
-    fn negative_durations_have_a_minus() {
-        assert_eq!(signed(-0.000015), "−15 µs");
-        assert_eq!(signed(0.02), "20 ms");
-        assert_eq!(signed(f64::NAN), "–");
     }
 
     #[test]

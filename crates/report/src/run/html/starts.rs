@@ -7,8 +7,8 @@ use preheat_model::run::{Rung, StartReport};
 use super::{RunPage, parts};
 use crate::html::bands::{Bar, bars, in_order, key};
 use crate::html::figure::Table;
-use crate::run::text::{counted, slowest_first, temperature, time_span};
-use crate::units::{ABSENT, bytes, duration};
+use crate::run::text::{slowest_first, temperature, time_span};
+use crate::units::{ABSENT, bytes, counted, duration};
 
 /// The number of starts to draw.
 const MAX_DRAWN: usize = 24;

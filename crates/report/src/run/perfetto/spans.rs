@@ -125,7 +125,13 @@ fn call<'a>(arguments: &mut Vec<Argument<'a>>, process: &'a Process, span: &Span
                 usage(arguments, used);
             }
         }
-        _ => {}
+        What::Call
+        | What::Free
+        | What::Import
+        | What::Load
+        | What::Bytecode
+        | What::Iteration(_)
+        | What::Range => {}
     }
 }
 

@@ -3,11 +3,11 @@
 
 use preheat_model::run::RunReport;
 
-use super::super::text::{counted, slowest_first, temperature, time_span};
+use super::super::text::{slowest_first, temperature, time_span};
 use crate::terminal::cells::{bar, durations};
 use crate::terminal::table::{Table, left};
 use crate::terminal::{Screen, Style, pad};
-use crate::units::duration;
+use crate::units::{counted, duration};
 
 /// The length of the bars, and on a wide terminal.
 const BAR: usize = 20;
