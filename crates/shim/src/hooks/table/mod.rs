@@ -50,7 +50,11 @@ pub(crate) enum Detail {
     /// The resource usage of the thread.
     Heavy,
     /// The size, and the position of the address.
-    Allocate { bytes: u8, place: Place, stream: u8 },
+    Allocate {
+        bytes: u8,
+        place: HandlePosition,
+        stream: u8,
+    },
     /// `cuMemAllocPitch`: the size is known afterwards.
     AllocatePitch,
     /// `cuArrayCreate` or `cuArray3DCreate`, with a descriptor of two or three dimensions.
@@ -75,7 +79,7 @@ pub(crate) enum Detail {
     /// The position of the code; the handle is stored where the first argument points.
     Module { code: u8, is_file: bool },
     /// The position of the name.
-    Lookup { name: u8, place: Place },
+    Lookup { name: u8, place: HandlePosition },
     /// The function of a kernel: `cuKernelGetFunction`. Once per kernel.
     Alias,
     /// A query about the kernel or function with this handle, which may load it: its
@@ -108,7 +112,7 @@ impl Detail {
 
 /// The position of a handle or an address after the call.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Place {
+pub(crate) enum HandlePosition {
     /// Stored where this argument points.
     Out(u8),
     /// This argument itself.
