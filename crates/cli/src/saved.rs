@@ -261,7 +261,7 @@ mod tests {
                 let input = RunInput {
                     source: "",
                     report,
-                    behind: None,
+                    all_items: None,
                 };
                 compare_runs(&input, &input, &Settings::new(CompareKind::Runs, ""));
                 // A report without times gives an error instead of a budget.

@@ -44,7 +44,7 @@ pub struct RunInput<'a> {
     /// Its report.
     pub report: &'a RunReport,
     /// The complete items of its causes; `None` if only a document is available.
-    pub behind: Option<&'a AllItems>,
+    pub all_items: Option<&'a AllItems>,
 }
 
 /// Compares two runs.

@@ -44,7 +44,7 @@ pub(super) fn of_runs(
         }
         let truncated =
             (input.report.causes.iter()).any(|cause| cause.items_in_all > cause.items.len() as u64);
-        if input.behind.is_none() && truncated {
+        if input.all_items.is_none() && truncated {
             notes.push(format!(
                 "{side} is a document, which has only the largest items of each cause; its recording would show new and removed items more reliably"
             ));

@@ -17,7 +17,7 @@ pub mod trace;
 mod view;
 
 pub use cause::Cause;
-pub use item::{AllItems, Compiler, Importer, Item, Module, Origin};
+pub use item::{AllItems, Compiler, ImportedModule, Importer, Item, Origin};
 pub use manifest::{
     Evicted, Manifest, RECORDING_SCHEMA, RunSettings, StartInfo, Temperature, UnknownTemperature,
 };
@@ -26,7 +26,8 @@ pub use report::{
     AfterReading, AroundReport, CauseReport, CauseSeconds, DeviceBytes, EndOfTime, FirstBegin,
     FunctionReport, HostBytes, HostItem, HostMemory, HostPart, HostProcess, HostUse, IterationUnit,
     IterationsBy, LaterSaving, MarkReport, MemoryReport, RUN_SCHEMA, RUN_SCHEMAS, RegionReport,
-    Remedy, RemedyGroup, RepeatReport, RunReport, Rung, StartReport, ThreadReport, Unfinished,
+    Remedy, RemedyGroup, RepeatReport, RunReport, StartReport, TemperatureReport, ThreadReport,
+    Unfinished,
 };
 pub use rule::{IterationRule, LineRule, UnknownIterationRule};
 pub use stacks::{STACKS_FILE, STACKS_SCHEMA, StackFrame, StackSample, Stacks};

@@ -98,7 +98,7 @@ pub struct RunReport {
     /// Memory usage.
     pub memory: MemoryReport,
     /// The temperatures, from the coldest to the warmest.
-    pub ladder: Vec<Rung>,
+    pub ladder: Vec<TemperatureReport>,
     /// The remedies, largest predicted saving first; then those that help after the first
     /// iteration, then those that would not help.
     pub remedies: Vec<Remedy>,
@@ -548,7 +548,7 @@ pub struct DeviceBytes {
 
 /// The results at one temperature.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-pub struct Rung {
+pub struct TemperatureReport {
     /// The temperature.
     pub temperature: Temperature,
     /// The number of starts.

@@ -4,7 +4,8 @@
 use preheat_model::run::trace::Clock;
 use preheat_model::run::{
     AfterReading, AroundReport, CauseSeconds, EndOfTime, FunctionReport, HostMemory, IterationUnit,
-    IterationsBy, RegionReport, RepeatReport, RunReport, Rung, Temperature, Unfinished,
+    IterationsBy, RegionReport, RepeatReport, RunReport, Temperature, TemperatureReport,
+    Unfinished,
 };
 use preheat_model::stats::{Class, Consistency, Estimate, MUCH_SLOWER};
 
@@ -348,10 +349,10 @@ pub(crate) fn temperature(temperature: Temperature) -> &'static str {
 }
 
 /// The temperatures, slowest first.
-pub(crate) fn slowest_first(report: &RunReport) -> Vec<&Rung> {
-    let mut rungs: Vec<_> = report.ladder.iter().collect();
-    rungs.sort_by(|a, b| (b.time_to_first.value).total_cmp(&a.time_to_first.value));
-    rungs
+pub(crate) fn slowest_first(report: &RunReport) -> Vec<&TemperatureReport> {
+    let mut levels: Vec<_> = report.ladder.iter().collect();
+    levels.sort_by(|a, b| (b.time_to_first.value).total_cmp(&a.time_to_first.value));
+    levels
 }
 
 #[cfg(test)]

@@ -3,7 +3,7 @@
 use std::collections::HashMap;
 
 use super::super::facts::Facts;
-use super::super::trace::{Iteration, Span, What};
+use super::super::trace::{Iteration, Span, SpanKind};
 use super::{Detected, Rule, StartData, earliest, functions, lines, most};
 use crate::run::{FirstBegin, IterationUnit};
 
@@ -207,7 +207,7 @@ fn of<'a>(facts: &Facts<'a>, thread: usize, which: Iteration) -> impl Iterator<I
     };
     spans
         .iter()
-        .filter(move |span| span.what == What::Iteration(which))
+        .filter(move |span| span.what == SpanKind::Iteration(which))
 }
 
 /// The spans of a type in some threads, by their begin.
@@ -374,7 +374,7 @@ fn calls_in(facts: &Facts, thread: usize, is: impl Fn(&str) -> bool) -> Vec<(u64
     }
     let mut waited = false;
     for span in &facts.process.threads[thread].spans {
-        if span.what == What::Iteration(Iteration::ModelCall) && is(name(facts, span)) {
+        if span.what == SpanKind::Iteration(Iteration::ModelCall) && is(name(facts, span)) {
             iterations.push((span.begin, span.end));
             waited = false;
         } else if let Some((_, end)) = iterations.last_mut()
@@ -401,7 +401,9 @@ fn trim_last(facts: &Facts, thread: usize, iterations: &mut [(u64, u64)], last: 
     let mut call_end = None;
     for span in &spans[from..] {
         match call_end {
-            None if span.what == What::Iteration(Iteration::ModelCall) => call_end = Some(span.end),
+            None if span.what == SpanKind::Iteration(Iteration::ModelCall) => {
+                call_end = Some(span.end)
+            }
             Some(end) if span.begin >= end && facts.waits_for_device(span) => {
                 iterations[last].1 = span.end;
                 return;
