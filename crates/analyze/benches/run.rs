@@ -11,7 +11,7 @@ use std::time::Instant;
 
 use preheat_analyze::run::analyze;
 use preheat_model::run::Recording;
-use preheat_model::run::trace::{Iteration, Span, StartTrace, What};
+use preheat_model::run::trace::{Iteration, Span, SpanKind, StartTrace};
 use preheat_model::stats::Rng;
 
 #[path = "../tests/run_builder/mod.rs"]
@@ -84,7 +84,11 @@ fn generate(spans: u64, steps: bool, repeats: bool, busy: bool) -> Recording {
             end: begin + 900 + rng.below(200) as u64,
             detail: if launch { function as u32 } else { 0 },
             symbol: symbols[if launch { 0 } else { 1 }],
-            what: if launch { What::Launch } else { What::Call },
+            what: if launch {
+                SpanKind::Launch
+            } else {
+                SpanKind::Call
+            },
             depth: 0,
         }
     };
@@ -106,7 +110,7 @@ fn generate(spans: u64, steps: bool, repeats: bool, busy: bool) -> Recording {
                 end: now + 10_000,
                 detail: name,
                 symbol: 0,
-                what: What::Iteration(Iteration::OptimizerStep),
+                what: SpanKind::Iteration(Iteration::OptimizerStep),
                 depth: 0,
             });
             now += 20_000;

@@ -2,7 +2,7 @@
 //! never with a panic.
 
 use preheat_analyze::check::Budget;
-use preheat_model::check::Place;
+use preheat_model::check::Position;
 use preheat_model::stats::Rng;
 
 const SEED: &str = r#"# Limits for train.py.
@@ -85,7 +85,7 @@ fn mutated(text: &str, rng: &mut Rng) -> String {
 }
 
 /// Asserts that a position is in the text, or right after it.
-fn within(text: &str, place: Place) {
+fn within(text: &str, place: Position) {
     let lines: Vec<&str> = text.split('\n').collect();
     let line = lines.get(place.line.wrapping_sub(1));
     let line = line.unwrap_or_else(|| panic!("line {} of {text:?}", place.line));

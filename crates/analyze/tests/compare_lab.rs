@@ -6,8 +6,8 @@ use preheat_model::Machine;
 use preheat_model::Quantity;
 use preheat_model::compare::{CompareKind, CompareReport, QuantityChange, Verdict};
 use preheat_model::lab::{
-    ExperimentId, LabReport, Measured, MeasuredDevice, Outcome, Sample, SampleKind, Start, Subject,
-    Unit,
+    ExperimentId, LabReport, Measured, MeasuredDevice, Outcome, Sample, SampleKind, Setup, Start,
+    Subject,
 };
 use preheat_model::stats::Rng;
 
@@ -18,7 +18,7 @@ fn lab_of(starts: usize, mut series: impl FnMut(usize) -> Vec<Sample>) -> LabRep
         samples: series(at),
         skipped: vec![],
     };
-    let unit = Unit {
+    let setup = Setup {
         experiment: ExperimentId::Launch,
         subject: Subject {
             device: "cuda".into(),
@@ -51,7 +51,7 @@ fn lab_of(starts: usize, mut series: impl FnMut(usize) -> Vec<Sample>) -> LabRep
             facts: vec![],
         }],
         frameworks: vec![],
-        units: vec![unit],
+        setups: vec![setup],
     };
     lab::analyze(&measured, "0").expect("something was measured")
 }

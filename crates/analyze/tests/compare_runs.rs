@@ -7,7 +7,7 @@ use preheat_model::Quantity;
 use preheat_model::compare::{Change, CompareKind, CompareReport, Compared, Verdict};
 use preheat_model::run::trace::Clock;
 use preheat_model::run::{
-    AllItems, Cause, CauseSeconds, Item, IterationUnit, Module, RegionReport, RunReport,
+    AllItems, Cause, CauseSeconds, ImportedModule, Item, IterationUnit, RegionReport, RunReport,
     Temperature,
 };
 use preheat_model::stats::{Estimate, Rng};
@@ -36,8 +36,8 @@ fn plant(report: &mut RunReport, cause: Cause, seconds: f64) {
     }
 }
 
-fn module(name: &str, parent: Option<usize>, own: f64) -> Module {
-    Module {
+fn module(name: &str, parent: Option<usize>, own: f64) -> ImportedModule {
+    ImportedModule {
         name: name.to_owned(),
         detail: String::new(),
         parent,
@@ -45,7 +45,7 @@ fn module(name: &str, parent: Option<usize>, own: f64) -> Module {
     }
 }
 
-fn with_modules(modules: Vec<Module>) -> AllItems {
+fn with_modules(modules: Vec<ImportedModule>) -> AllItems {
     AllItems {
         modules,
         ..AllItems::default()
@@ -61,10 +61,10 @@ fn compared_with(
     new: (&RunReport, &AllItems),
     settings: &Settings,
 ) -> CompareReport {
-    let input = |source, (report, behind)| RunInput {
+    let input = |source, (report, all_items)| RunInput {
         source,
         report,
-        behind: Some(behind),
+        all_items: Some(all_items),
     };
     compare_runs(&input("a", base), &input("b", new), settings)
 }

@@ -15,7 +15,7 @@ fn compared(base: &RunReport, new: &RunReport) -> CompareReport {
     let input = |report| RunInput {
         source: "",
         report,
-        behind: None,
+        all_items: None,
     };
     let settings = Settings::new(CompareKind::Runs, "0");
     compare_runs(&input(base), &input(new), &settings)

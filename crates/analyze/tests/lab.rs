@@ -3,8 +3,8 @@
 use preheat_analyze::lab::analyze;
 use preheat_model::Machine;
 use preheat_model::lab::{
-    Evidence, ExperimentId, Measured, MeasuredDevice, Outcome, Sample, SampleKind, Settings,
-    Skipped, Start, Subject, Unit, Verdict, names,
+    Evidence, ExperimentId, Measured, MeasuredDevice, Outcome, Sample, SampleKind, Settings, Setup,
+    Skipped, Start, Subject, Verdict, names,
 };
 use preheat_model::stats::{Class, Rng};
 
@@ -13,7 +13,7 @@ const STARTS: usize = 8;
 /// Builds measurements: each series has a first value and a steady value, with 2 % noise.
 struct Builder {
     rng: Rng,
-    units: Vec<Unit>,
+    setups: Vec<Setup>,
     framework: Option<String>,
 }
 
@@ -21,13 +21,13 @@ impl Builder {
     fn new() -> Builder {
         Builder {
             rng: Rng::new(11),
-            units: Vec::new(),
+            setups: Vec::new(),
             framework: None,
         }
     }
 
-    fn unit(&mut self, experiment: ExperimentId, variant: &str) -> &mut Unit {
-        self.units.push(Unit {
+    fn setup(&mut self, experiment: ExperimentId, variant: &str) -> &mut Setup {
+        self.setups.push(Setup {
             experiment,
             subject: Subject {
                 device: "cuda".into(),
@@ -42,14 +42,14 @@ impl Builder {
                 })
                 .collect(),
         });
-        self.units.last_mut().expect("it was just added")
+        self.setups.last_mut().expect("it was just added")
     }
 
     fn noisy(&mut self, value: f64) -> f64 {
         value * (1.0 + 0.02 * self.rng.normal())
     }
 
-    /// Adds a series to the last unit.
+    /// Adds a series to the last setup.
     fn series(&mut self, name: &str, size: Option<u64>, first: f64, steady: f64) -> &mut Builder {
         for start in 0..STARTS {
             let mut values = vec![self.noisy(first)];
@@ -89,8 +89,8 @@ impl Builder {
         size: Option<u64>,
         values: Vec<f64>,
     ) {
-        let unit = self.units.last_mut().expect("a unit was added");
-        unit.starts[start].samples.push(Sample {
+        let setup = self.setups.last_mut().expect("a setup was added");
+        setup.starts[start].samples.push(Sample {
             name: name.into(),
             kind,
             size,
@@ -123,7 +123,7 @@ impl Builder {
                 facts: vec![],
             }],
             frameworks: vec![],
-            units: self.units,
+            setups: self.setups,
         }
     }
 }
@@ -131,13 +131,13 @@ impl Builder {
 /// A GPU that behaves as the claims expect.
 fn textbook_gpu() -> Measured {
     let mut b = Builder::new();
-    b.unit(ExperimentId::Alloc, "");
+    b.setup(ExperimentId::Alloc, "");
     b.stage(names::INITIALIZE, 0.25)
         .series(names::CONTEXT_READY, None, 130e-6, 50e-6)
         .series(names::FROM_NOTHING, None, 0.25, 50e-6)
         .series(names::FROM_POOL, None, 60e-6, 2e-6)
         .series(names::AFTER_TRIM, None, 60e-6, 50e-6);
-    b.unit(ExperimentId::Transfer, "");
+    b.setup(ExperimentId::Transfer, "");
     let four = Some(4 << 20);
     b.series(names::H2D_PAGEABLE, four, 500e-6, 400e-6)
         .series(names::H2D_PINNED, four, 90e-6, 80e-6)
@@ -147,28 +147,28 @@ fn textbook_gpu() -> Measured {
         (names::AFTER_HELD, 50e-6),
         (names::AFTER_RELEASED, 2e-6),
     ] {
-        b.unit(ExperimentId::Prealloc, variant);
+        b.setup(ExperimentId::Prealloc, variant);
         b.series(names::ALLOCATE_4_MIB, None, steady, steady);
     }
-    b.unit(ExperimentId::Train, names::MODEL_FROM_NOTHING);
+    b.setup(ExperimentId::Train, names::MODEL_FROM_NOTHING);
     b.series(names::ITERATION, None, 0.3, 60e-6);
-    b.unit(ExperimentId::TrainInitialized, names::MODEL_FROM_NOTHING);
+    b.setup(ExperimentId::TrainInitialized, names::MODEL_FROM_NOTHING);
     b.series(names::ITERATION, None, 0.05, 60e-6);
-    b.unit(ExperimentId::TrainNoOptimizer, names::NO_OPTIMIZER);
+    b.setup(ExperimentId::TrainNoOptimizer, names::NO_OPTIMIZER);
     b.series(names::ITERATION, None, 0.3, 50e-6);
-    b.unit(ExperimentId::TrainNoOptimizer, names::FORWARD_ONLY);
+    b.setup(ExperimentId::TrainNoOptimizer, names::FORWARD_ONLY);
     b.series(names::FORWARD_RECORDING, None, 33e-6, 33e-6)
         .series(names::FORWARD_PLAIN, None, 22e-6, 22e-6);
     b.count(names::RECORDINGS, 1.0);
     for (variant, first, steady) in [(names::MLP, 0.3, 80e-6), (names::MLP_LARGE, 0.4, 150e-6)] {
-        b.unit(ExperimentId::Infer, variant);
+        b.setup(ExperimentId::Infer, variant);
         b.series(names::FRESH_INPUT, None, first, steady)
             .series(names::COMPUTE, None, 200e-6, 40e-6)
             .series(names::RESIDENT_INPUT, None, 60e-6, 60e-6)
             .memory(names::DEVICE_MEMORY, &[0.0, 5e8, 5e8, 5e8, 5e8]);
     }
     for (variant, from_source) in [(names::CACHE_EMPTY, 0.08), (names::CACHE_FILLED, 0.004)] {
-        b.unit(ExperimentId::Launch, variant);
+        b.setup(ExperimentId::Launch, variant);
         b.stage("initialize driver", 0.1)
             .stage(names::CREATE_CONTEXT, 0.12)
             .stage("intermediate to machine code", 0.04)
@@ -219,7 +219,7 @@ fn the_floor_leaves_compilation_out() {
 fn the_first_start_is_reported_separately() {
     let mut measured = textbook_gpu();
     let train = measured
-        .units
+        .setups
         .iter_mut()
         .find(|u| u.experiment == ExperimentId::Train);
     let first = &mut train.expect("it exists").starts[0].samples[0].values[0];
@@ -243,8 +243,8 @@ fn the_first_start_is_reported_separately() {
 #[test]
 fn few_starts_give_no_verdict() {
     let mut measured = textbook_gpu();
-    for unit in &mut measured.units {
-        unit.starts.truncate(2);
+    for setup in &mut measured.setups {
+        setup.starts.truncate(2);
     }
     let report = analyze(&measured, "0.0.0").expect("a device was measured");
     // Nothing here can decide on recordings (13).
@@ -258,7 +258,7 @@ fn few_starts_give_no_verdict() {
 #[test]
 fn claims_without_experiments_are_not_measurable() {
     let mut measured = textbook_gpu();
-    measured.units.clear();
+    measured.setups.clear();
     let report = analyze(&measured, "0.0.0").expect("a device was named");
     assert!(
         report
@@ -272,9 +272,9 @@ fn claims_without_experiments_are_not_measurable() {
 #[test]
 fn failures_and_gaps_are_reported_once() {
     let mut measured = textbook_gpu();
-    let unit = &mut measured.units[0];
-    unit.starts[2].outcome = Outcome::Failed("it broke".into());
-    for start in &mut unit.starts {
+    let setup = &mut measured.setups[0];
+    setup.starts[2].outcome = Outcome::Failed("it broke".into());
+    for start in &mut setup.starts {
         start.skipped.push(Skipped {
             what: "1 GiB".into(),
             why: "no memory".into(),
@@ -292,7 +292,7 @@ fn failures_and_gaps_are_reported_once() {
 #[test]
 fn invalid_values_of_a_start_are_left_out() {
     let mut measured = textbook_gpu();
-    let samples = &mut measured.units[0].starts[3].samples;
+    let samples = &mut measured.setups[0].starts[3].samples;
     samples[1].values[5] = f64::NAN;
     samples[2].values.clear();
     samples[3].values[0] = -1.0;
@@ -309,21 +309,21 @@ fn invalid_values_of_a_start_are_left_out() {
 #[test]
 fn a_report_can_be_analysed_again() {
     let mut measured = textbook_gpu();
-    // The first start of training failed, one of the launches midway, and one unit
+    // The first start of training failed, one of the launches midway, and one setup
     // altogether.
     let failed = Start {
         outcome: Outcome::Failed("it broke".into()),
         samples: vec![],
         skipped: vec![],
     };
-    for unit in &mut measured.units {
-        match unit.experiment {
-            ExperimentId::Train => unit.starts[0] = failed.clone(),
+    for setup in &mut measured.setups {
+        match setup.experiment {
+            ExperimentId::Train => setup.starts[0] = failed.clone(),
             ExperimentId::Launch => {
-                unit.starts[2].samples.truncate(2);
-                unit.starts[2].outcome = failed.outcome.clone();
+                setup.starts[2].samples.truncate(2);
+                setup.starts[2].outcome = failed.outcome.clone();
             }
-            ExperimentId::TrainInitialized => unit.starts = vec![failed.clone(); 2],
+            ExperimentId::TrainInitialized => setup.starts = vec![failed.clone(); 2],
             _ => {}
         }
     }
@@ -355,7 +355,7 @@ fn with(framework: &str) -> Builder {
 fn set_up_is_judged_by_its_share() {
     // The whole first allocation is set-up, and the remainder equals 32 later ones.
     let mut b = with("torch");
-    b.unit(ExperimentId::Alloc, "");
+    b.setup(ExperimentId::Alloc, "");
     b.stage(names::INITIALIZE, 0.326)
         .series(names::CONTEXT_READY, None, 450e-6, 14e-6)
         .series(names::FROM_NOTHING, None, 0.326, 14e-6);
@@ -371,9 +371,9 @@ fn set_up_is_judged_by_its_share() {
 #[test]
 fn the_first_allocation_after_the_block_decides() {
     let mut b = Builder::new();
-    b.unit(ExperimentId::Prealloc, names::AFTER_NOTHING);
+    b.setup(ExperimentId::Prealloc, names::AFTER_NOTHING);
     b.series(names::ALLOCATE_4_MIB, None, 10e-3, 7e-6);
-    b.unit(ExperimentId::Prealloc, names::AFTER_HELD);
+    b.setup(ExperimentId::Prealloc, names::AFTER_HELD);
     b.stage(names::BIG_BLOCK, 13e-3)
         .series(names::ALLOCATE_4_MIB, None, 70e-6, 7e-6);
     let found = evidence(b, 8);
@@ -399,12 +399,12 @@ fn initializing_is_judged_with_the_model_on_the_device() {
         (ExperimentId::Train, 0.5, 0.19),
         (ExperimentId::TrainInitialized, 0.17, 0.19),
     ] {
-        b.unit(id, names::MODEL_FROM_NOTHING);
+        b.setup(id, names::MODEL_FROM_NOTHING);
         b.series(names::ITERATION, None, nothing, 1e-3);
-        b.unit(id, names::MODEL_ON_DEVICE);
+        b.setup(id, names::MODEL_ON_DEVICE);
         b.series(names::ITERATION, None, there, 1e-3);
     }
-    b.unit(ExperimentId::TrainInitialized, names::MODEL_AFTER_PAUSE);
+    b.setup(ExperimentId::TrainInitialized, names::MODEL_AFTER_PAUSE);
     b.series(names::ITERATION, None, 0.18, 1e-3);
     // From nothing, two thirds would be removed.
     let found = evidence(b, 11);
@@ -426,7 +426,7 @@ fn initializing_is_judged_with_the_model_on_the_device() {
 fn the_excess_is_set_up_in_a_framework_too() {
     let infer = |again: f64| {
         let mut b = with("jax");
-        b.unit(ExperimentId::Infer, names::MLP);
+        b.setup(ExperimentId::Infer, names::MLP);
         b.stage(names::FIRST_INITIALIZE, 0.2)
             .series(names::FRESH_INPUT, None, 0.4, 1e-3)
             .series(names::NEW_WEIGHTS, None, again, again);
@@ -446,7 +446,7 @@ fn the_excess_is_set_up_in_a_framework_too() {
 fn preallocated_memory_is_reported_as_such() {
     let gib = f64::from(1 << 30);
     let mut b = with("jax");
-    b.unit(ExperimentId::Infer, names::MLP);
+    b.setup(ExperimentId::Infer, names::MLP);
     b.memory(
         names::DEVICE_MEMORY,
         &[0.0, 48.0 * gib, 48.0 * gib, 48.0 * gib],
@@ -462,7 +462,7 @@ fn preallocated_memory_is_reported_as_such() {
         assert!(found.sentence.contains(words), "{}", found.sentence);
     }
     let mut b = with("jax");
-    b.unit(ExperimentId::Infer, names::MLP);
+    b.setup(ExperimentId::Infer, names::MLP);
     b.memory(names::HOST_MEMORY, &[1e8, 4e9, 4e9, 4e9]);
     let found = evidence(b, 18);
     assert_eq!(
@@ -484,12 +484,12 @@ fn the_excess_must_grow_for_every_subject() {
         (names::MLP_LARGE, 0.4),
         (names::UNET, 0.9),
     ] {
-        b.unit(ExperimentId::Infer, variant);
+        b.setup(ExperimentId::Infer, variant);
         b.series(names::FRESH_INPUT, None, excess, 1e-3);
     }
     b.framework = Some("torch".into());
     for (variant, excess) in [(names::MLP, 0.3), (names::MLP_LARGE, 0.315)] {
-        b.unit(ExperimentId::Infer, variant);
+        b.setup(ExperimentId::Infer, variant);
         b.series(names::FRESH_INPUT, None, excess, 1e-3);
     }
     let report = analyze(&b.measured(), "0.0.0").expect("a device was measured");
@@ -506,10 +506,10 @@ fn the_excess_must_grow_for_every_subject() {
 #[test]
 fn the_table_and_the_claims_show_the_same_estimate() {
     let mut b = with("torch");
-    b.unit(ExperimentId::Train, names::MODEL_FROM_NOTHING);
+    b.setup(ExperimentId::Train, names::MODEL_FROM_NOTHING);
     b.series(names::ITERATION, None, 0.3, 1e-3);
     // All but two starts never settle: their iterations keep getting faster.
-    for start in &mut b.units[0].starts[2..] {
+    for start in &mut b.setups[0].starts[2..] {
         for (index, value) in start.samples[0].values.iter_mut().enumerate().skip(1) {
             *value *= 0.8_f64.powi(index as i32);
         }
@@ -543,9 +543,9 @@ fn a_verdict_lists_the_series_it_is_based_on() {
 #[test]
 fn training_without_a_variant_is_read_as_from_nothing() {
     let mut measured = textbook_gpu();
-    for unit in &mut measured.units {
-        if [ExperimentId::Train, ExperimentId::TrainInitialized].contains(&unit.experiment) {
-            unit.variant.clear();
+    for setup in &mut measured.setups {
+        if [ExperimentId::Train, ExperimentId::TrainInitialized].contains(&setup.experiment) {
+            setup.variant.clear();
         }
     }
     let old = analyze(&measured, "0.0.0").expect("a device was measured");
@@ -574,7 +574,7 @@ fn percent(sentence: &str) -> f64 {
 #[test]
 fn autograd_is_a_share_of_a_whole_iteration() {
     let forward_only = |b: &mut Builder| {
-        b.unit(ExperimentId::TrainNoOptimizer, names::FORWARD_ONLY);
+        b.setup(ExperimentId::TrainNoOptimizer, names::FORWARD_ONLY);
         b.series(names::FORWARD_PLAIN, None, 1e-3, 100e-6).series(
             names::FORWARD_BACKWARD,
             None,
@@ -584,9 +584,9 @@ fn autograd_is_a_share_of_a_whole_iteration() {
     };
     let mut b = with("torch");
     forward_only(&mut b);
-    b.unit(ExperimentId::Train, names::MODEL_FROM_NOTHING);
+    b.setup(ExperimentId::Train, names::MODEL_FROM_NOTHING);
     b.series(names::ITERATION, None, 0.5, 700e-6);
-    b.unit(ExperimentId::Train, names::MODEL_ON_DEVICE);
+    b.setup(ExperimentId::Train, names::MODEL_ON_DEVICE);
     b.series(names::ITERATION, None, 0.2, 500e-6);
     let found = sentence(b, "Autograd");
     let expected = "of a steady training iteration, optimizer included, with torch on cuda";
@@ -596,7 +596,7 @@ fn autograd_is_a_share_of_a_whole_iteration() {
     let mut b = with("torch");
     forward_only(&mut b);
     b.framework = None;
-    b.unit(ExperimentId::Train, names::MODEL_ON_DEVICE);
+    b.setup(ExperimentId::Train, names::MODEL_ON_DEVICE);
     b.series(names::ITERATION, None, 0.2, 500e-6);
     let found = sentence(b, "Autograd");
     assert!(
@@ -609,7 +609,7 @@ fn autograd_is_a_share_of_a_whole_iteration() {
 #[test]
 fn copies_are_compared_with_like() {
     let mut b = with("torch");
-    b.unit(ExperimentId::Transfer, names::PINNED_OR_RANDN);
+    b.setup(ExperimentId::Transfer, names::PINNED_OR_RANDN);
     b.series(names::MOVE_PINNED, None, 0.02, 110e-6).series(
         names::RANDN_CONTEXT_READY,
         None,
@@ -627,7 +627,7 @@ fn copies_are_compared_with_like() {
     }
     // 64 MiB in 2 ms to the device, and in 0.1 ms within it.
     let mut b = Builder::new();
-    b.unit(ExperimentId::Transfer, "");
+    b.setup(ExperimentId::Transfer, "");
     let size = Some(64 << 20);
     b.series(names::H2D_PAGEABLE, size, 9e-3, 8e-3)
         .series(names::H2D_PINNED, size, 3e-3, 2e-3)

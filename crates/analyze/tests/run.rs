@@ -1,7 +1,7 @@
 //! Explains recordings with planted costs, cause by cause, within 1 %.
 
 use preheat_analyze::run::analyze;
-use preheat_model::run::trace::{Iteration, What};
+use preheat_model::run::trace::{Iteration, SpanKind};
 use preheat_model::run::{Cause, IterationsBy, Temperature};
 use preheat_model::stats::Class;
 
@@ -36,11 +36,15 @@ fn training() -> Program {
         (431.0, 433.0),
     );
     // The first step: 440 to 500. A model call, kernels used for the first time.
-    p.frame(What::Iteration(Iteration::ModelCall), "Net", (440.0, 470.0));
+    p.frame(
+        SpanKind::Iteration(Iteration::ModelCall),
+        "Net",
+        (440.0, 470.0),
+    );
     p.module(1 << 20, &[90], &[], (441.0, 456.0));
     p.launch("_ZN2at6native3addEv", (456.0, 460.0));
     p.frame(
-        What::Iteration(Iteration::OptimizerStep),
+        SpanKind::Iteration(Iteration::OptimizerStep),
         "SGD",
         (490.0, 500.0),
     );
@@ -48,13 +52,13 @@ fn training() -> Program {
     for i in 0..20 {
         let at = 500.0 + 10.0 * f64::from(i);
         p.frame(
-            What::Iteration(Iteration::ModelCall),
+            SpanKind::Iteration(Iteration::ModelCall),
             "Net",
             (at + 1.0, at + 3.0),
         );
         p.launch("_ZN2at6native3addEv", (at + 1.5, at + 1.6));
         p.frame(
-            What::Iteration(Iteration::OptimizerStep),
+            SpanKind::Iteration(Iteration::OptimizerStep),
             "SGD",
             (at + 5.0, at + 10.0),
         );
@@ -130,11 +134,11 @@ fn waiting_within_an_import_is_reported_with_it() {
 #[test]
 fn nvtx_ranges_of_the_program_take_precedence() {
     let mut p = training();
-    p.frame(What::Range, "epoch", (435.0, 710.0));
+    p.frame(SpanKind::Range, "epoch", (435.0, 710.0));
     for i in 0..20 {
         let at = 500.0 + 10.0 * f64::from(i);
-        p.frame(What::Range, "step", (at + 0.5, at + 9.5));
-        p.frame(What::Range, "forward", (at + 0.6, at + 3.0));
+        p.frame(SpanKind::Range, "step", (at + 0.5, at + 9.5));
+        p.frame(SpanKind::Range, "forward", (at + 0.6, at + 3.0));
     }
     let report = findings("auto", p.alone(710.0)).report;
     assert_eq!(report.iterations_by, IterationsBy::Nvtx);
@@ -145,7 +149,7 @@ fn nvtx_ranges_of_the_program_take_precedence() {
 #[test]
 fn a_requested_range_counts_even_once() {
     let mut p = training();
-    p.frame(What::Range, "epoch", (435.0, 709.0));
+    p.frame(SpanKind::Range, "epoch", (435.0, 709.0));
     let report = findings("nvtx:epoch", p.alone(710.0)).report;
     assert_eq!(report.starts[0].iterations.len(), 1);
     close(report.time_to_first.value, 0.709);
@@ -159,7 +163,11 @@ fn model_calls_last_until_the_synchronization() {
     let mut p = Program::python(100);
     for i in 0..6 {
         let at = 20.0 + 20.0 * f64::from(i);
-        p.frame(What::Iteration(Iteration::ModelCall), "Net", (at, at + 5.0));
+        p.frame(
+            SpanKind::Iteration(Iteration::ModelCall),
+            "Net",
+            (at, at + 5.0),
+        );
         p.call("cuStreamSynchronize", (at + 6.0, at + 9.0));
         p.copy("cuMemcpyDtoHAsync", 4096, (1, 2), (at + 10.0, at + 12.0));
     }
@@ -178,7 +186,11 @@ fn steps_of_keras_are_iterations() {
     let mut p = Program::python(100);
     for i in 0..5 {
         let at = 20.0 + 20.0 * f64::from(i);
-        p.frame(What::Iteration(Iteration::TrainStep), "fit", (at, at + 5.0));
+        p.frame(
+            SpanKind::Iteration(Iteration::TrainStep),
+            "fit",
+            (at, at + 5.0),
+        );
     }
     p.busy(0, &[(0.0, 130.0)], 130.0);
     let report = findings("auto", p.alone(130.0)).report;
@@ -326,10 +338,10 @@ fn several_temperatures_make_a_ladder() {
     recording.manifest.starts[2].temperature = Temperature::Disk;
     recording.manifest.starts[3].temperature = Temperature::Disk;
     let report = analyze(&recording).report;
-    let rungs: Vec<_> = (report.ladder.iter())
-        .map(|rung| (rung.temperature, rung.starts))
+    let levels: Vec<_> = (report.ladder.iter())
+        .map(|level| (level.temperature, level.starts))
         .collect();
-    assert_eq!(rungs, [(Temperature::Disk, 2), (Temperature::Process, 1)]);
+    assert_eq!(levels, [(Temperature::Disk, 2), (Temperature::Process, 1)]);
     assert_eq!(report.counted_starts, 1);
 }
 

@@ -2,7 +2,7 @@
 //! fully detailed ones.
 
 use preheat_analyze::run::analyze;
-use preheat_model::run::trace::{Iteration, StartTrace, What};
+use preheat_model::run::trace::{Iteration, SpanKind, StartTrace};
 use preheat_model::run::{Cause, IterationsBy, RunReport};
 
 #[path = "run_builder/mod.rs"]
@@ -29,7 +29,7 @@ fn whole() -> Program {
         let begin = begin_of(iteration);
         let end = begin_of(iteration + 1);
         p.frame(
-            What::Iteration(Iteration::ModelCall),
+            SpanKind::Iteration(Iteration::ModelCall),
             "Net",
             (begin, begin + 5.0),
         );
@@ -64,7 +64,7 @@ fn without_often(p: &mut Program) {
     let process = &mut p.process;
     let sparse = process.sparse.clone();
     process.threads[0].spans.retain(|span| {
-        let often = matches!(span.what, What::Launch | What::Copy);
+        let often = matches!(span.what, SpanKind::Launch | SpanKind::Copy);
         let inside = |stretch: &(u64, u64)| stretch.0 <= span.begin && span.begin < stretch.1;
         !(often && sparse.iter().any(inside))
     });
@@ -140,7 +140,7 @@ fn time_without_detail_is_not_own_cpu_time() {
     for step in 0..5 {
         let at = 100.0 + 10.0 * f64::from(step);
         p.frame(
-            What::Iteration(Iteration::OptimizerStep),
+            SpanKind::Iteration(Iteration::OptimizerStep),
             "SGD",
             (at, at + 10.0),
         );

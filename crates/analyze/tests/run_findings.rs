@@ -1,7 +1,7 @@
 //! Memory, remedies and charts of recordings with planted costs.
 
 use preheat_analyze::run::analyze;
-use preheat_model::run::trace::What;
+use preheat_model::run::trace::SpanKind;
 use preheat_model::run::{Cause, Remedy, RunReport, Temperature};
 
 #[path = "run_builder/mod.rs"]
@@ -15,7 +15,7 @@ const MIB: u64 = 1 << 20;
 fn with_loop(mut p: Program) -> Program {
     for i in 0..10 {
         let at = 500.0 + 10.0 * f64::from(i);
-        p.frame(What::Range, "step", (at, at + 10.0));
+        p.frame(SpanKind::Range, "step", (at, at + 10.0));
     }
     p.busy(0, &[(0.0, 600.0)], 600.0);
     p

@@ -2,7 +2,7 @@
 
 use preheat_analyze::run::analyze;
 use preheat_model::RemedyId;
-use preheat_model::run::trace::{Iteration, StartTrace, What};
+use preheat_model::run::trace::{Iteration, SpanKind, StartTrace};
 use preheat_model::run::{Cause, RunReport, Temperature};
 
 #[path = "run_builder/mod.rs"]
@@ -13,11 +13,11 @@ use run_builder::*;
 /// Twelve steps of 10 ms from 100 ms on, the first of 50 ms; `each` adds to them.
 fn steps(mut each: impl FnMut(&mut Program, f64)) -> StartTrace {
     let mut p = Program::python(100);
-    p.frame(What::Range, "step", (100.0, 150.0));
+    p.frame(SpanKind::Range, "step", (100.0, 150.0));
     each(&mut p, 100.0);
     for i in 0..11 {
         let at = 150.0 + 10.0 * f64::from(i);
-        p.frame(What::Range, "step", (at, at + 10.0));
+        p.frame(SpanKind::Range, "step", (at, at + 10.0));
         each(&mut p, at);
     }
     p.busy(0, &[(0.0, 260.0)], 260.0);
@@ -34,26 +34,26 @@ fn the_first_step_begins_with_the_fetch_of_its_batch() {
         let mut p = Program::python(100);
         // The data is inspected long before.
         p.frame(
-            What::Iteration(Iteration::DataFetch),
+            SpanKind::Iteration(Iteration::DataFetch),
             "DataLoader",
             (20.0, 25.0),
         );
         for i in 0..6 {
             let at = 100.0 + 40.0 * f64::from(i);
             p.frame(
-                What::Iteration(Iteration::DataFetch),
+                SpanKind::Iteration(Iteration::DataFetch),
                 "DataLoader",
                 (at + 5.0, at + 12.0),
             );
             p.frame(
-                What::Iteration(Iteration::ModelCall),
+                SpanKind::Iteration(Iteration::ModelCall),
                 "Net",
                 (at + 13.0, at + 20.0),
             );
             for (turn, optimizer) in optimizers.iter().enumerate() {
                 let at = at + 25.0 + 5.0 * turn as f64;
                 p.frame(
-                    What::Iteration(Iteration::OptimizerStep),
+                    SpanKind::Iteration(Iteration::OptimizerStep),
                     optimizer,
                     (at, at + 4.0),
                 );
@@ -126,13 +126,13 @@ fn steps_before_the_first_line_are_a_warm_up() {
             // The recorder stops to hook model calls after eight steps.
             if i < 8 {
                 p.frame(
-                    What::Iteration(Iteration::ModelCall),
+                    SpanKind::Iteration(Iteration::ModelCall),
                     "Net",
                     (at + 5.0, at + 20.0),
                 );
             }
             p.frame(
-                What::Iteration(Iteration::OptimizerStep),
+                SpanKind::Iteration(Iteration::OptimizerStep),
                 "SGD",
                 (at + 25.0, at + 30.0),
             );
@@ -158,7 +158,7 @@ fn one_or_two_iterations_have_no_class() {
         let mut p = Program::python(100);
         for i in 0..count {
             let at = 100.0 + 10.0 * f64::from(i);
-            p.frame(What::Range, "step", (at, at + 10.0));
+            p.frame(SpanKind::Range, "step", (at, at + 10.0));
         }
         p.busy(0, &[(0.0, 130.0)], 130.0);
         let report = findings("nvtx:step", p.alone(130.0)).report;
@@ -273,7 +273,7 @@ fn unsettled() -> StartTrace {
     let mut p = Program::python(100);
     let (mut at, mut long) = (100.0, 10.0);
     for _ in 0..12 {
-        p.frame(What::Range, "step", (at, at + long));
+        p.frame(SpanKind::Range, "step", (at, at + long));
         at += long;
         long *= 1.4;
     }
@@ -296,7 +296,7 @@ fn an_unsettled_start_is_noted_and_excluded_from_the_excess() {
         let mut p = Program::python(100);
         let mut at = 100.0;
         for long in long {
-            p.frame(What::Range, "step", (at, at + long));
+            p.frame(SpanKind::Range, "step", (at, at + long));
             at += long;
         }
         p.busy(0, &[(0.0, at)], at);
@@ -392,7 +392,11 @@ fn the_thread_with_the_earliest_first_result_counts() {
     let other = p.thread("worker");
     for i in 0..20 {
         let at = 100.0 + 10.0 * f64::from(i);
-        p.frame(What::Iteration(Iteration::ModelCall), "Net", (at, at + 5.0));
+        p.frame(
+            SpanKind::Iteration(Iteration::ModelCall),
+            "Net",
+            (at, at + 5.0),
+        );
     }
     for i in 0..10 {
         let at = 50.0 + 10.0 * f64::from(i);
@@ -400,7 +404,7 @@ fn the_thread_with_the_earliest_first_result_counts() {
         p.span(
             other,
             (at, at + 5.0),
-            What::Iteration(Iteration::ModelCall),
+            SpanKind::Iteration(Iteration::ModelCall),
             0,
             text,
         );
@@ -424,11 +428,15 @@ fn two_requests_take_precedence_over_their_tokens() {
     for request in 0..2 {
         let at = 100.0 + 100.0 * f64::from(request);
         let call = (at, at + 90.0);
-        p.frame(What::Iteration(Iteration::FunctionCall), "generate", call);
+        p.frame(
+            SpanKind::Iteration(Iteration::FunctionCall),
+            "generate",
+            call,
+        );
         for token in 0..20 {
             let at = at + 4.0 * f64::from(token);
             let call = (at, at + 3.0);
-            p.frame(What::Iteration(Iteration::ModelCall), "Net", call);
+            p.frame(SpanKind::Iteration(Iteration::ModelCall), "Net", call);
         }
     }
     p.busy(0, &[(0.0, 300.0)], 300.0);
@@ -445,7 +453,7 @@ fn runs_of_candidates_while_xla_compiles_do_not_count() {
     let domain = p.text("TSL") as u16;
     let mut range = |thread, name: &str, at| {
         let name = p.text(name);
-        p.span(thread, at, What::Range, domain, name);
+        p.span(thread, at, SpanKind::Range, domain, name);
     };
     range(0, "XlaCompile:#module=jit_step#", (100.0, 200.0));
     for run in 0..15 {

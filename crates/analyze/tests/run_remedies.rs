@@ -1,7 +1,7 @@
 //! Remedies and items: their counts, and that no part exceeds the whole.
 
 use preheat_analyze::run::analyze;
-use preheat_model::run::trace::{StartTrace, What};
+use preheat_model::run::trace::{SpanKind, StartTrace};
 use preheat_model::run::{Cause, Item, Recording, Remedy, RemedyGroup, RunReport, Temperature};
 
 #[path = "run_builder/mod.rs"]
@@ -13,7 +13,7 @@ use run_builder::*;
 fn with_loop(mut p: Program, at: f64) -> StartTrace {
     for i in 0..10 {
         let at = at + 10.0 * f64::from(i);
-        p.frame(What::Range, "step", (at, at + 10.0));
+        p.frame(SpanKind::Range, "step", (at, at + 10.0));
     }
     p.busy(0, &[(0.0, at + 100.0)], at + 100.0);
     p.alone(at + 100.0)
@@ -106,9 +106,13 @@ fn an_import_counts_until_the_first_iteration_has_ended() {
 #[test]
 fn compilations_are_counted_and_meaningful_bytes_reported() {
     let mut p = Program::new(100);
-    p.frame(What::Range, "XlaCompile:#module=jit_step#", (10.0, 110.0));
-    p.frame(What::Range, "XlaPass:#name=fusion#", (20.0, 30.0));
-    p.frame(What::Range, "XlaPass:#name=layout#", (40.0, 50.0));
+    p.frame(
+        SpanKind::Range,
+        "XlaCompile:#module=jit_step#",
+        (10.0, 110.0),
+    );
+    p.frame(SpanKind::Range, "XlaPass:#name=fusion#", (20.0, 30.0));
+    p.frame(SpanKind::Range, "XlaPass:#name=layout#", (40.0, 50.0));
     p.heavy("cublasCreate", (120.0, 140.0), 20.0);
     p.allocate("cuMemAlloc", 1 << 20, 0x7000_0000, (125.0, 126.0));
     let inner = (0x7000_0000, 0x7000_8000);
@@ -179,7 +183,7 @@ fn compilers_without_a_cache_count_if_empty_caches_cost_less() {
     let start = |compiled: f64| {
         let mut p = Program::new(100);
         p.frame(
-            What::Range,
+            SpanKind::Range,
             "XlaCompile:#module=jit_step#",
             (10.0, 410.0 + compiled),
         );
@@ -358,7 +362,7 @@ fn source_that_every_start_compiles_is_a_cause_and_has_a_remedy() {
 fn caches_of_torch_compile_are_kept() {
     let compiling = |until: f64| {
         let mut p = Program::python(100);
-        p.frame(What::Range, "torch.compile", (100.0, until));
+        p.frame(SpanKind::Range, "torch.compile", (100.0, until));
         with_loop(p, 500.0)
     };
     let report = findings("auto", compiling(300.0)).report;
@@ -428,7 +432,7 @@ fn with_copies(mut p: Program, bytes: u64, took: f64) -> RunReport {
     p.allocate("cuMemAlloc", 1 << 30, 0x7_0000_0000, (5.0, 5.1));
     for i in 0..60 {
         let at = 500.0 + 10.0 * f64::from(i);
-        p.frame(What::Range, "step", (at, at + 10.0));
+        p.frame(SpanKind::Range, "step", (at, at + 10.0));
         // The batch has a different address every time.
         let source = 0x1000_0000 + 0x1000 * i as u64;
         let to = 0x7_0000_0000;
@@ -535,10 +539,10 @@ fn allocating(module: &str, calls: &[(u64, f64, f64)]) -> RunReport {
         p.allocate("cuMemAlloc", *bytes, pointer, (*from, *to));
     }
     p.device_memory(600.0, 1 << 30, "cuMemAlloc");
-    p.frame(What::Range, "step", (500.0, 600.0));
+    p.frame(SpanKind::Range, "step", (500.0, 600.0));
     for i in 0..20 {
         let at = 600.0 + 10.0 * f64::from(i);
-        p.frame(What::Range, "step", (at, at + 10.0));
+        p.frame(SpanKind::Range, "step", (at, at + 10.0));
     }
     p.busy(0, &[(0.0, 800.0)], 800.0);
     findings("auto", p.alone(800.0)).report
@@ -644,7 +648,7 @@ fn with_steps(steps: &[f64]) -> RunReport {
     let mut p = Program::python(100);
     let mut at = 100.0;
     for step in steps {
-        p.frame(What::Range, "step", (at, at + step));
+        p.frame(SpanKind::Range, "step", (at, at + step));
         at += step;
     }
     p.busy(0, &[(0.0, at)], at);
@@ -690,7 +694,7 @@ fn a_first_iteration_that_only_waited_for_a_processor_needs_no_warm_up() {
         let mut at = 100.0;
         for step in 0..20 {
             let length = if step == 0 { 190.0 } else { 10.0 };
-            p.frame(What::Range, "step", (at, at + length));
+            p.frame(SpanKind::Range, "step", (at, at + length));
             at += length;
         }
         p.busy(0, &[(0.0, 105.0), (285.0, at)], at);
@@ -715,8 +719,12 @@ fn a_warm_up_that_gains_next_to_nothing_is_omitted() {
     // The starts disagree on which of the two is slower.
     let start = |first: f64, second: f64| {
         let mut p = Program::python(100);
-        p.frame(What::Range, "step", (100.0, 100.0 + first));
-        p.frame(What::Range, "step", (100.0 + first, 100.0 + first + second));
+        p.frame(SpanKind::Range, "step", (100.0, 100.0 + first));
+        p.frame(
+            SpanKind::Range,
+            "step",
+            (100.0 + first, 100.0 + first + second),
+        );
         p.busy(0, &[(0.0, 300.0)], 300.0);
         p.alone(300.0)
     };

@@ -3,7 +3,7 @@
 
 use preheat_analyze::run::analyze;
 use preheat_model::run::Cause;
-use preheat_model::run::trace::{Iteration, Span, What};
+use preheat_model::run::trace::{Iteration, Span, SpanKind};
 use preheat_model::stats::Rng;
 
 #[path = "run_builder/mod.rs"]
@@ -22,24 +22,24 @@ const NAMES: [&str; 9] = [
     "nvrtcCompileProgram",
     "cuLaunchKernel",
 ];
-const KINDS: [What; 17] = [
-    What::Call,
-    What::Heavy,
-    What::Allocate,
-    What::Free,
-    What::Copy,
-    What::Launch,
-    What::Module,
-    What::Lookup,
-    What::Import,
-    What::Load,
-    What::Bytecode,
-    What::Iteration(Iteration::OptimizerStep),
-    What::Iteration(Iteration::ModelCall),
-    What::Iteration(Iteration::TrainStep),
-    What::Iteration(Iteration::PredictStep),
-    What::Iteration(Iteration::TestStep),
-    What::Range,
+const KINDS: [SpanKind; 17] = [
+    SpanKind::Call,
+    SpanKind::Heavy,
+    SpanKind::Allocate,
+    SpanKind::Free,
+    SpanKind::Copy,
+    SpanKind::Launch,
+    SpanKind::Module,
+    SpanKind::Lookup,
+    SpanKind::Import,
+    SpanKind::Load,
+    SpanKind::Bytecode,
+    SpanKind::Iteration(Iteration::OptimizerStep),
+    SpanKind::Iteration(Iteration::ModelCall),
+    SpanKind::Iteration(Iteration::TrainStep),
+    SpanKind::Iteration(Iteration::PredictStep),
+    SpanKind::Iteration(Iteration::TestStep),
+    SpanKind::Range,
 ];
 
 /// Fills an interval with nested spans.

@@ -1,7 +1,7 @@
 //! Several threads and processes: the path follows whichever does the work.
 
 use preheat_model::run::Cause;
-use preheat_model::run::trace::{Iteration, Process, What};
+use preheat_model::run::trace::{Iteration, Process, SpanKind};
 
 #[path = "run_builder/mod.rs"]
 mod run_builder;
@@ -59,7 +59,7 @@ fn a_wrapper_is_followed_to_the_program_that_it_starts() {
     for i in 0..5 {
         let at = 200.0 + 10.0 * f64::from(i);
         p.frame(
-            What::Iteration(Iteration::OptimizerStep),
+            SpanKind::Iteration(Iteration::OptimizerStep),
             "Adam",
             (at, at + 5.0),
         );
@@ -94,7 +94,7 @@ fn a_thread_that_iterates_is_preceded_by_the_one_that_made_it() {
         p.span(
             worker,
             (at, at + 10.0),
-            What::Iteration(Iteration::ModelCall),
+            SpanKind::Iteration(Iteration::ModelCall),
             0,
             name,
         );
@@ -146,7 +146,7 @@ fn a_forked_worker_that_iterates_has_no_start_phase() {
     for i in 0..5 {
         let at = 150.0 + 10.0 * f64::from(i);
         child.frame(
-            What::Iteration(Iteration::OptimizerStep),
+            SpanKind::Iteration(Iteration::OptimizerStep),
             "SGD",
             (at, at + 10.0),
         );

@@ -3,7 +3,7 @@
 
 use preheat_analyze::run::analyze;
 use preheat_model::RemedyId;
-use preheat_model::run::trace::{Clock, Iteration, Reading, ThreadSample, What};
+use preheat_model::run::trace::{Clock, Iteration, Reading, SpanKind, ThreadSample};
 use preheat_model::run::{
     AfterReading, Body, Cause, CauseSeconds, IterationsBy, RunReport, TimedFile, Timers,
 };
@@ -177,7 +177,7 @@ fn the_time_that_a_timer_adds_to_the_first_iteration_has_causes() {
             for at in &calls {
                 p.allocate("cuMemAlloc", 512, 1, (at - allocated, *at));
                 p.frame(
-                    What::Iteration(Iteration::ModelCall),
+                    SpanKind::Iteration(Iteration::ModelCall),
                     "Net",
                     (*at, at + 10.0),
                 );
@@ -202,7 +202,7 @@ fn the_time_that_a_timer_adds_to_the_first_iteration_has_causes() {
         for at in &calls {
             p.allocate("cuMemAlloc", 512, 1, (at - 5.0, *at));
             p.frame(
-                What::Iteration(Iteration::ModelCall),
+                SpanKind::Iteration(Iteration::ModelCall),
                 "Net",
                 (*at, at + 10.0),
             );
@@ -423,7 +423,7 @@ fn a_region_that_only_waited_for_a_processor_needs_no_warm_up() {
         let report = timed_with(&readings, &[(3, 5)], &[], |p| {
             for step in 0..12 {
                 let at = 215.0 + 5.0 * f64::from(step);
-                p.frame(What::Range, "step", (at, at + 5.0));
+                p.frame(SpanKind::Range, "step", (at, at + 5.0));
             }
             p.busy(0, &[(0.0, 105.0), (185.0, 300.0)], 300.0);
             for sample in &mut p.process.threads[0].samples {

@@ -152,7 +152,7 @@ fn code(report: &CheckReport) -> ExitCode {
         Verdict::Inconclusive if report.settings.fail_on_inconclusive => {
             ExitCode::from(exit::INCONCLUSIVE)
         }
-        _ => ExitCode::SUCCESS,
+        Verdict::Inconclusive | Verdict::Pass | Verdict::NotMeasured => ExitCode::SUCCESS,
     }
 }
 

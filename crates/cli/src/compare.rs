@@ -160,14 +160,14 @@ enum Content {
 
 impl Side {
     fn input(&self) -> RunInput<'_> {
-        let (report, behind) = match &self.content {
-            Content::Recording(findings) => (&findings.report, Some(&findings.behind)),
+        let (report, all_items) = match &self.content {
+            Content::Recording(findings) => (&findings.report, Some(&findings.all_items)),
             Content::Document(report) => (&**report, None),
         };
         RunInput {
             source: &self.source,
             report,
-            behind,
+            all_items,
         }
     }
 

@@ -34,7 +34,7 @@ pub fn run(arguments: &LabArguments) -> Result<ExitCode> {
         let bar = Bar::new();
         preheat_lab::run(&plan, command(), |progress| bar.draw(&progress.into()))?
     };
-    if interrupt::interrupted() && measured.units.iter().all(|unit| unit.starts.is_empty()) {
+    if interrupt::interrupted() && measured.setups.iter().all(|setup| setup.starts.is_empty()) {
         return Ok(nothing_yet());
     }
     let Some(report) = analyze(&measured, env!("CARGO_PKG_VERSION")) else {

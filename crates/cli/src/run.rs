@@ -12,7 +12,7 @@ use anyhow::{Context, Result};
 use preheat_analyze::run::{Findings, analyze};
 use preheat_launch::{LaunchError, Recorded, Request};
 use preheat_model::run::Manifest;
-use preheat_report::{run_html, run_terminal};
+use preheat_report::{run_html, run_terminal, text_width};
 
 use crate::args::RunArguments;
 use crate::exit::{Usage, complain};
@@ -159,9 +159,9 @@ pub fn directory_line(label: &str, directory: &Path, what: &str, width: usize) -
         "(`preheat report {}` shows {what} again)",
         directory.display()
     );
-    match line.chars().count() + 3 + hint.chars().count() <= width {
+    match text_width(&line) + 3 + text_width(&hint) <= width {
         true => format!("{line}   {hint}\n"),
-        false => format!("{line}\n{}{hint}\n", " ".repeat(label.chars().count())),
+        false => format!("{line}\n{}{hint}\n", " ".repeat(text_width(label))),
     }
 }
 

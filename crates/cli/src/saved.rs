@@ -53,8 +53,8 @@ pub fn is_comparison(path: &Path, report: &CompareReport) -> Usage {
 
 /// The error where a single result is needed: `report` covers several recordings.
 pub fn is_measurement(path: &Path, report: &MeasurementReport) -> Usage {
-    let plain = report.variants.first();
-    let plain = plain.map_or("plain", |variant| &*variant.recording);
+    let plain = report.configurations.first();
+    let plain = plain.map_or("plain", |configuration| &*configuration.recording);
     Usage(format!(
         "{} is a measurement of remedies: name one of its recordings, such as {plain}",
         path.display()
@@ -261,7 +261,7 @@ mod tests {
                 let input = RunInput {
                     source: "",
                     report,
-                    behind: None,
+                    all_items: None,
                 };
                 compare_runs(&input, &input, &Settings::new(CompareKind::Runs, ""));
                 // A report without times gives an error instead of a budget.

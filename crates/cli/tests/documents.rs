@@ -339,3 +339,37 @@ fn every_link_leads_somewhere() {
     }
     assert!(broken.is_empty(), "{broken:#?}");
 }
+
+/// All files of this directory and those below it, except build results.
+fn files(below: &Path, found: &mut Vec<PathBuf>) {
+    for entry in fs::read_dir(below).expect("a directory").flatten() {
+        let path = entry.path();
+        match path.is_dir() {
+            true if path.ends_with("target") => {}
+            true => files(&path, found),
+            false => found.push(path),
+        }
+    }
+}
+
+/// Documents name a source file by its path, or by the end of its path.
+#[test]
+fn every_source_file_that_is_named_exists() {
+    let mut sources = Vec::new();
+    for directory in ["crates", "fuzz", "tests"] {
+        files(&root().join(directory), &mut sources);
+    }
+    let mut all = vec![root().join("CONTRIBUTING.md")];
+    documents(&root().join("docs"), &mut all);
+    let mut missing = Vec::new();
+    for document in &all {
+        let text = fs::read_to_string(document).expect("a document");
+        let quoted = text.split('`').skip(1).step_by(2);
+        for name in quoted.filter(|quoted| quoted.ends_with(".rs")) {
+            if !sources.iter().any(|source| source.ends_with(name)) {
+                missing.push(format!("{}: {name}", document.display()));
+            }
+        }
+    }
+    assert!(missing.is_empty(), "{missing:#?}");
+}

@@ -84,11 +84,11 @@ fn bytecode_that_the_first_start_writes_is_used_by_the_next() {
     causes_add_up(&report);
     assert!(directory.join("xml/__pycache__").exists());
     let packages = |temperature: Temperature| -> f64 {
-        let rung = report
+        let level = report
             .ladder
             .iter()
-            .find(|rung| rung.temperature == temperature);
-        let causes = rung.expect("starts were made").causes.iter();
+            .find(|level| level.temperature == temperature);
+        let causes = level.expect("starts were made").causes.iter();
         let compiled = causes.filter(|part| part.cause == Cause::BytecodeCompilation);
         compiled.map(|part| part.seconds).sum()
     };

@@ -6,7 +6,7 @@ use std::fs;
 use std::path::Path;
 use std::process::Command;
 
-use preheat_model::run::trace::{Iteration, Process, Span, What};
+use preheat_model::run::trace::{Iteration, Process, Span, SpanKind};
 use preheat_model::run::{IterationsBy, RunReport};
 
 mod support;
@@ -66,7 +66,7 @@ fn recorded(program: &str, flags: &[&str]) -> Option<(RunReport, Process)> {
     Some((report, start.processes.swap_remove(at)))
 }
 
-fn spans(process: &Process, what: What) -> Vec<&Span> {
+fn spans(process: &Process, what: SpanKind) -> Vec<&Span> {
     let spans = process.threads.iter().flat_map(|thread| &thread.spans);
     let mut found: Vec<&Span> = spans.filter(|span| span.what == what).collect();
     found.sort_by_key(|span| span.begin);
@@ -74,7 +74,7 @@ fn spans(process: &Process, what: What) -> Vec<&Span> {
 }
 
 /// The number of spans of a kind in each of these intervals.
-fn in_each(process: &Process, what: What, stretches: &[(u64, u64)]) -> Vec<usize> {
+fn in_each(process: &Process, what: SpanKind, stretches: &[(u64, u64)]) -> Vec<usize> {
     let all = spans(process, what);
     let count = |(begin, end): &(u64, u64)| {
         let before = |time: u64| all.partition_point(|span| span.begin < time);
@@ -100,11 +100,12 @@ with torch.no_grad():
     };
     assert_eq!(report.iterations_by, IterationsBy::Python);
     assert_eq!(report.starts[0].iterations.len(), 260);
-    let calls: Vec<(u64, u64)> = (spans(&process, What::Iteration(Iteration::ModelCall)).iter())
-        .map(|call| (call.begin, call.end))
-        .collect();
-    let launches = in_each(&process, What::Launch, &calls);
-    let copies = in_each(&process, What::Copy, &calls);
+    let calls: Vec<(u64, u64)> = (spans(&process, SpanKind::Iteration(Iteration::ModelCall))
+        .iter())
+    .map(|call| (call.begin, call.end))
+    .collect();
+    let launches = in_each(&process, SpanKind::Launch, &calls);
+    let copies = in_each(&process, SpanKind::Copy, &calls);
     let detailed: Vec<usize> = (0..260)
         .filter(|at| process.is_in_detail(calls[*at]))
         .collect();
@@ -118,15 +119,15 @@ with torch.no_grad():
         assert_eq!(records, if whole { (5, 1) } else { (0, 0) }, "{call}");
     }
     // The cause of the late slow iteration is recorded, in a window or not.
-    let loaded = spans(&process, What::Module);
+    let loaded = spans(&process, SpanKind::Module);
     assert_eq!(loaded.len(), 1);
     assert!(calls[199].1 <= loaded[0].begin && loaded[0].end <= calls[200].0);
     // So are the waits, by which iterations end.
     let borders: Vec<(u64, u64)> = (calls.windows(2).map(|pair| (pair[0].1, pair[1].0))).collect();
-    let waits = spans(&process, What::Call);
+    let waits = spans(&process, SpanKind::Call);
     let synchronize = |span: &&&Span| process.symbol(span) == "cuStreamSynchronize";
     assert_eq!(waits.iter().filter(synchronize).count(), 260);
-    assert_eq!(in_each(&process, What::Call, &borders), [1; 259]);
+    assert_eq!(in_each(&process, SpanKind::Call, &borders), [1; 259]);
     let note = "All 260 iterations are timed, and 88";
     assert!(
         report.notes.iter().any(|told| told.starts_with(note)),
@@ -153,15 +154,15 @@ for step in range(100):
         return;
     };
     assert!(report.iteration.contains("SGD"), "{}", report.iteration);
-    let steps = spans(&process, What::Iteration(Iteration::OptimizerStep));
+    let steps = spans(&process, SpanKind::Iteration(Iteration::OptimizerStep));
     assert_eq!(steps.len(), 100);
     // From the end of one to that of the next.
     let iterations: Vec<(u64, u64)> = (steps.windows(2))
         .map(|pair| (pair[0].end, pair[1].end))
         .collect();
     let before = [(0, steps[0].end)];
-    assert_eq!(in_each(&process, What::Launch, &before), [505]);
-    let launches = in_each(&process, What::Launch, &iterations);
+    assert_eq!(in_each(&process, SpanKind::Launch, &before), [505]);
+    let launches = in_each(&process, SpanKind::Launch, &iterations);
     let whole = |from: usize, to: usize, count: usize| {
         assert!(
             launches[from..to].iter().all(|found| *found == count),
@@ -189,7 +190,7 @@ with torch.no_grad():
         return;
     };
     assert_eq!(report.iterations_by, IterationsBy::Kernels);
-    assert_eq!(spans(&process, What::Launch).len(), 750);
+    assert_eq!(spans(&process, SpanKind::Launch).len(), 750);
     assert!(process.sparse.is_empty());
     assert_eq!(report.starts[0].iterations.len(), 150);
 }

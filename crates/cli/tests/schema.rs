@@ -1,4 +1,7 @@
 //! The documents that the program writes conform to the published schemas.
+//!
+//! The schemas are written by hand: they have limits and explanations for readers in other
+//! languages, and a type that changes by accident must not change its schema, as with `schemars`.
 
 mod support;
 

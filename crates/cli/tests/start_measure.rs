@@ -4,7 +4,7 @@ use std::fs;
 use std::process::Stdio;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
-use preheat_model::measurement::{MeasurementReport, VariantResult};
+use preheat_model::measurement::{ConfigurationResult, MeasurementReport};
 use preheat_model::run::RunReport;
 
 mod support;
@@ -12,6 +12,8 @@ mod support;
 mod warm;
 use support::{Said, python_with, run, signal, wait_for};
 use warm::Warm;
+
+use preheat_model::RemedyId;
 
 /// Trains something small; its imports take most of its time.
 const TRAINS: &str = "
@@ -63,7 +65,7 @@ fn remedies_that_help_are_used_by_later_starts() {
     let text = fs::read_to_string(warm.directory.join("measurement.json")).expect("it was written");
     let report: MeasurementReport = serde_json::from_str(&text).expect("it is a report");
     assert_eq!(report.iteration, "steps of SGD");
-    assert_eq!(report.kept, ["warm-parent"], "{text}");
+    assert_eq!(report.kept, [RemedyId::WarmParent], "{text}");
     let result = &report.remedies[0];
     let (predicted, alone) = (
         result.predicted.expect("it is"),
@@ -71,8 +73,14 @@ fn remedies_that_help_are_used_by_later_starts() {
     );
     assert!(predicted > 0.0 && alone.value > 0.0);
     assert!(said.err.contains("Predicted and measured"), "{}", said.err);
-    let spent = |variant: &VariantResult| variant.causes.iter().map(|of| of.seconds).sum::<f64>();
-    assert!(spent(&report.variants[0]) > spent(&report.variants[1]));
+    let spent = |configuration: &ConfigurationResult| {
+        configuration
+            .causes
+            .iter()
+            .map(|of| of.seconds)
+            .sum::<f64>()
+    };
+    assert!(spent(&report.configurations[0]) > spent(&report.configurations[1]));
     shown_again(&warm, &said, &text);
     // A parent for recorded starts is of no use to others.
     assert_eq!(warm.count(), 0);
@@ -153,7 +161,7 @@ fn an_interrupted_measurement_is_shown() {
     let report: MeasurementReport =
         serde_json::from_str(&kept.expect("it was written")).expect("it is a report");
     assert!(report.interrupted && report.kept.is_empty());
-    assert!(report.variants.iter().all(|of| !of.values.is_empty()));
+    assert!(report.configurations.iter().all(|of| !of.values.is_empty()));
 }
 
 #[test]

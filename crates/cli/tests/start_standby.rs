@@ -365,6 +365,8 @@ use.see_imports()
 jax.block_until_ready(jax.numpy.ones(3).sum())
 "#;
 
+use preheat_model::RemedyId;
+
 #[test]
 fn the_backends_of_jax_are_recorded_before_it_removes_them() {
     prints_same("jax", ENDS, "frameworks.py");
@@ -640,10 +642,13 @@ fn a_measurement_tries_both_forms() {
         (report, said.err)
     };
     let (report, text) = measure();
-    for form in ["standby-parked", "standby-hot"] {
-        let variant = report.variants.iter().find(|it| it.remedies == [form]);
-        let variant = variant.unwrap_or_else(|| panic!("{form}: {text}"));
-        assert_eq!(variant.values.len(), 3, "{text}");
+    for form in [RemedyId::StandbyParked, RemedyId::StandbyHot] {
+        let configuration = report
+            .configurations
+            .iter()
+            .find(|it| it.remedies == [form]);
+        let configuration = configuration.unwrap_or_else(|| panic!("{form}: {text}"));
+        assert_eq!(configuration.values.len(), 3, "{text}");
         let result = report.remedies.iter().find(|it| it.id == form).unwrap();
         let holds = result.holds.unwrap_or_else(|| panic!("{form}: {text}"));
         assert!(holds.host > 0, "{text}");
@@ -653,10 +658,18 @@ fn a_measurement_tries_both_forms() {
     // Without the checkpoint API only the hot one can be measured.
     card.script("Lock.error", "801");
     let (report, text) = measure();
-    let skipped = report.skipped.iter().find(|it| it.id == "standby-parked");
+    let skipped = report
+        .skipped
+        .iter()
+        .find(|it| it.id == RemedyId::StandbyParked);
     assert!(skipped.is_some(), "{text}");
     assert!(text.contains("not supported (801)"), "{text}");
-    assert!(report.remedies.iter().any(|it| it.id == "standby-hot"));
+    assert!(
+        report
+            .remedies
+            .iter()
+            .any(|it| it.id == RemedyId::StandbyHot)
+    );
 }
 
 #[test]

@@ -2,8 +2,9 @@
 //!
 //! We bind the few functions we need instead of using a complete binding crate: this needs
 //! no vendor headers at build time, allows loading to be timed separately from
-//! initialization, and tolerates drivers that lack some of the functions. Callers are
-//! responsible for using the functions correctly.
+//! initialization, and tolerates drivers that lack some of the functions. `libloading` would
+//! replace only two calls, not the search for a library or the tables of functions. Callers
+//! are responsible for using the functions correctly.
 
 use std::env;
 use std::ffi::{CStr, CString, c_void};

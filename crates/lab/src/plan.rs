@@ -12,14 +12,14 @@ use crate::experiments;
 use crate::frameworks::{Framework, find_python};
 use crate::run::Priority;
 
-/// Starts of each native unit, unless the user chose a number.
+/// Starts of each native setup, unless the user chose a number.
 const NATIVE_STARTS: usize = 10;
-/// Starts of each framework unit; each lasts seconds.
+/// Starts of each framework setup; each lasts seconds.
 const FRAMEWORK_STARTS: usize = 6;
-/// Starts of each native unit that takes a second or more: the first, reported separately,
+/// Starts of each native setup that takes a second or more: the first, reported separately,
 /// and three for an interval.
 const HEAVY_STARTS: usize = 4;
-/// Starts of each unit in a quick run: the first, reported separately, and three for an
+/// Starts of each setup in a quick run: the first, reported separately, and three for an
 /// interval.
 const QUICK_STARTS: usize = 4;
 
@@ -54,7 +54,7 @@ pub struct Request {
     pub framework: FrameworkChoice,
     /// The Python of the frameworks.
     pub python: Option<PathBuf>,
-    /// The number of starts of each unit.
+    /// The number of starts of each setup.
     pub starts: Option<usize>,
     /// True for a quick run.
     pub quick: bool,
@@ -80,7 +80,7 @@ impl std::error::Error for PlanError {}
 
 /// One experiment in one variant on one subject, and its number of starts.
 #[derive(Clone, Debug, PartialEq)]
-pub struct PlannedUnit {
+pub struct PlannedSetup {
     /// The experiment.
     pub experiment: ExperimentId,
     /// The variant; empty if there is only one.
@@ -133,8 +133,8 @@ fn priority(
 /// The experiments to run.
 #[derive(Clone, Debug)]
 pub struct Plan {
-    /// The units, in display order.
-    pub units: Vec<PlannedUnit>,
+    /// The setups, in display order.
+    pub setups: Vec<PlannedSetup>,
     /// The devices, the requested one first.
     pub devices: Vec<MeasuredDevice>,
     /// The frameworks.
@@ -147,9 +147,9 @@ pub struct Plan {
     pub quick: bool,
     /// Seeds the order and the statistics.
     pub seed: u64,
-    /// Starts of each native unit.
+    /// Starts of each native setup.
     pub starts: usize,
-    /// No further start begins after this time, once each unit has had one.
+    /// No further start begins after this time, once each setup has had one.
     pub budget: Option<Duration>,
     /// A start that takes longer is killed.
     pub start_limit: Duration,
@@ -188,10 +188,10 @@ impl Plan {
                 _ => starts,
             }
         };
-        let mut units = Vec::new();
+        let mut setups = Vec::new();
         for device in &devices {
             add_native(
-                &mut units,
+                &mut setups,
                 &experiments,
                 &device.kind,
                 native_starts,
@@ -205,7 +205,7 @@ impl Plan {
                 .copied()
                 .filter(|&e| e == ExperimentId::Train)
                 .collect();
-            add_native(&mut units, &training, "cpu", native_starts, request.quick);
+            add_native(&mut setups, &training, "cpu", native_starts, request.quick);
         }
         for (framework, found) in &frameworks {
             for &experiment in &experiments {
@@ -220,7 +220,7 @@ impl Plan {
                     ));
                 }
                 for &variant in framework.variants(experiment, &found.device) {
-                    units.push(PlannedUnit {
+                    setups.push(PlannedSetup {
                         experiment,
                         variant,
                         subject: Subject {
@@ -250,7 +250,7 @@ impl Plan {
         };
         let budget = request.budget.or(seconds.map(Duration::from_secs));
         Ok(Plan {
-            units,
+            setups,
             devices,
             frameworks: frameworks.into_iter().map(|(_, found)| found).collect(),
             python,
@@ -265,7 +265,7 @@ impl Plan {
 }
 
 fn add_native(
-    units: &mut Vec<PlannedUnit>,
+    setups: &mut Vec<PlannedSetup>,
     experiments: &[ExperimentId],
     device: &str,
     starts: impl Fn(ExperimentId, &str) -> usize,
@@ -273,7 +273,7 @@ fn add_native(
 ) {
     for &experiment in experiments {
         for &variant in experiments::variants(experiment) {
-            units.push(PlannedUnit {
+            setups.push(PlannedSetup {
                 experiment,
                 variant,
                 subject: Subject {

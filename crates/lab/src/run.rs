@@ -8,14 +8,14 @@ use std::time::{Duration, Instant};
 use preheat_device::{Cache, Kind};
 use preheat_host::interrupt::interrupted;
 use preheat_host::{Scratch, machine, now_rfc3339};
-use preheat_model::lab::{Measured, Outcome, Settings, Start, Unit, names};
+use preheat_model::lab::{Measured, Outcome, Settings, Setup, Start, names};
 use preheat_model::stats::{MIN_STARTS, Rng};
 
-use crate::plan::{Plan, PlannedUnit};
+use crate::plan::{Plan, PlannedSetup};
 use crate::process::{self, CHILD_ARGUMENT};
 use crate::recorder::Job;
 
-/// A unit is abandoned after this many consecutive failures.
+/// A setup is abandoned after this many consecutive failures.
 const FAILURES_IN_A_ROW: usize = 2;
 
 /// The state of a run, for a progress bar.
@@ -42,10 +42,10 @@ pub fn run(
 ) -> io::Result<Measured> {
     let created = now_rfc3339();
     let mut runner = Runner::new(plan)?;
-    let wanted: Vec<Wanted> = plan.units.iter().map(wanted).collect();
+    let wanted: Vec<Wanted> = plan.setups.iter().map(wanted).collect();
     let order = schedule(&wanted, plan.seed, plan.quick);
     let begun = Instant::now();
-    let mut units: Vec<Running> = plan.units.iter().map(|_| Running::default()).collect();
+    let mut setups: Vec<Running> = plan.setups.iter().map(|_| Running::default()).collect();
     let mut over_budget = 0;
     let mut ended_early = None;
     for (done, &index) in order.iter().enumerate() {
@@ -54,19 +54,19 @@ pub fn run(
         progress(&Progress {
             done,
             total: order.len(),
-            next: label(&plan.units[index]),
+            next: label(&plan.setups[index]),
             elapsed,
             budget_used: budget.map(|budget| elapsed.as_secs_f64() / budget),
         });
-        let unit = &mut units[index];
-        if unit.given_up() {
+        let setup = &mut setups[index];
+        if setup.given_up() {
             continue;
         }
         // Assume the duration of the last one: the first may have been cold.
-        let expected = elapsed + unit.last;
+        let expected = elapsed + setup.last;
         // Everything is measured once, except for the details of a quick run.
-        let detail = plan.units[index].priority == Priority::Detail;
-        let may_wait = !unit.starts.is_empty() || plan.quick && detail;
+        let detail = plan.setups[index].priority == Priority::Detail;
+        let may_wait = !setup.starts.is_empty() || plan.quick && detail;
         if may_wait && plan.budget.is_some_and(|budget| expected > budget) {
             over_budget += 1;
             continue;
@@ -75,19 +75,19 @@ pub fn run(
         let Some(result) = runner.start(index)? else {
             ended_early = Some(format!(
                 "interrupted after {} of {} starts; the results so far are shown",
-                units.iter().map(|unit| unit.starts.len()).sum::<usize>(),
+                setups.iter().map(|setup| setup.starts.len()).sum::<usize>(),
                 order.len()
             ));
             break;
         };
-        unit.last = start.elapsed();
-        unit.starts.push(result);
+        setup.last = start.elapsed();
+        setup.starts.push(result);
     }
     if over_budget > 0 && ended_early.is_none() {
         let budget = plan.budget.map_or(0.0, |budget| budget.as_secs_f64());
         ended_early = Some(format!(
             "{} of {} starts fit the time budget of {budget} s; use --budget SECONDS for more, or --starts N to run all",
-            units.iter().map(|unit| unit.starts.len()).sum::<usize>(),
+            setups.iter().map(|setup| setup.starts.len()).sum::<usize>(),
             order.len()
         ));
     }
@@ -103,11 +103,11 @@ pub fn run(
         machine: machine(),
         devices: plan.devices.clone(),
         frameworks: plan.frameworks.clone(),
-        units: plan
-            .units
+        setups: plan
+            .setups
             .iter()
-            .zip(units)
-            .map(|(planned, running)| Unit {
+            .zip(setups)
+            .map(|(planned, running)| Setup {
                 experiment: planned.experiment,
                 subject: planned.subject.clone(),
                 variant: planned.variant.to_owned(),
@@ -117,7 +117,7 @@ pub fn run(
     })
 }
 
-/// The progress of one unit.
+/// The progress of one setup.
 #[derive(Default)]
 struct Running {
     starts: Vec<Start>,
@@ -132,18 +132,18 @@ impl Running {
     }
 }
 
-fn wanted(unit: &PlannedUnit) -> Wanted {
+fn wanted(setup: &PlannedSetup) -> Wanted {
     Wanted {
-        starts: unit.starts,
-        priority: unit.priority,
+        starts: setup.starts,
+        priority: setup.priority,
     }
 }
 
-fn label(unit: &PlannedUnit) -> String {
-    let subject = unit.subject.label();
-    match unit.variant {
-        "" => format!("{} · {subject}", unit.experiment.id()),
-        variant => format!("{} ({variant}) · {subject}", unit.experiment.id()),
+fn label(setup: &PlannedSetup) -> String {
+    let subject = setup.subject.label();
+    match setup.variant {
+        "" => format!("{} · {subject}", setup.experiment.id()),
+        variant => format!("{} ({variant}) · {subject}", setup.experiment.id()),
     }
 }
 
@@ -161,10 +161,11 @@ impl<'a> Runner<'a> {
     fn new(plan: &'a Plan) -> io::Result<Runner<'a>> {
         let scratch = Scratch::new("lab")?;
         let scripts: io::Result<_> = plan
-            .units
+            .setups
             .iter()
-            .map(|unit| {
-                unit.framework
+            .map(|setup| {
+                setup
+                    .framework
                     .map(|f| f.write_script(scratch.path()))
                     .transpose()
             })
@@ -174,17 +175,17 @@ impl<'a> Runner<'a> {
             scripts: scripts?,
             scratch,
             program: std::env::current_exe()?,
-            filled: vec![None; plan.units.len()],
+            filled: vec![None; plan.setups.len()],
             serial: 0,
         })
     }
 
-    /// Runs one start of a unit; `None` if the run was interrupted.
+    /// Runs one start of a setup; `None` if the run was interrupted.
     fn start(&mut self, index: usize) -> io::Result<Option<Start>> {
         if interrupted() {
             return Ok(None);
         }
-        let cache = match self.plan.units[index].variant {
+        let cache = match self.plan.setups[index].variant {
             names::CACHE_EMPTY => Some(self.new_directory("cache")?),
             names::CACHE_FILLED => match self.filled[index].clone() {
                 Some(directory) => Some(directory),
@@ -216,12 +217,12 @@ impl<'a> Runner<'a> {
     }
 
     fn process(&mut self, index: usize, cache: Option<PathBuf>) -> io::Result<Option<Start>> {
-        let unit = &self.plan.units[index];
+        let setup = &self.plan.setups[index];
         self.serial += 1;
         let job = Job {
-            experiment: unit.experiment,
-            variant: unit.variant.to_owned(),
-            device: unit.subject.device.clone(),
+            experiment: setup.experiment,
+            variant: setup.variant.to_owned(),
+            device: setup.subject.device.clone(),
             quick: self.plan.quick,
             cache: cache.clone(),
             output: self.scratch.path().join(format!("start-{}", self.serial)),
@@ -263,7 +264,7 @@ impl<'a> Runner<'a> {
 // one start of everything, then as many starts as an interval needs, priority by priority,
 // then the rest.
 
-/// The priority of a unit when time is short.
+/// The priority of a setup when time is short.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Priority {
     /// Claims depend on it, and a start takes a fraction of a second.
@@ -274,32 +275,32 @@ pub enum Priority {
     Detail,
 }
 
-/// The starts of a unit.
+/// The starts of a setup.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Wanted {
     /// Their number.
     pub starts: usize,
-    /// Their priority over those of other units.
+    /// Their priority over those of other setups.
     pub priority: Priority,
 }
 
 /// Starts needed for an interval: the first one does not count.
 const INTERVAL: usize = MIN_STARTS + 1;
 
-/// Returns the unit of each start, in order. Starts run in rounds with one start of every
-/// unfinished unit of a priority, each round in a different order, so that drift of the
-/// machine affects all units alike. In a `quick` order, even the first starts of details
+/// Returns the setup of each start, in order. Starts run in rounds with one start of every
+/// unfinished setup of a priority, each round in a different order, so that drift of the
+/// machine affects all setups alike. In a `quick` order, even the first starts of details
 /// wait.
-pub fn schedule(units: &[Wanted], seed: u64, quick: bool) -> Vec<usize> {
+pub fn schedule(setups: &[Wanted], seed: u64, quick: bool) -> Vec<usize> {
     use Priority::{Detail, Quick, Slow};
     let mut rng = Rng::new(seed);
-    let most = units.iter().map(|unit| unit.starts).max().unwrap_or(0);
-    let mut order = Vec::with_capacity(units.iter().map(|unit| unit.starts).sum());
+    let most = setups.iter().map(|setup| setup.starts).max().unwrap_or(0);
+    let mut order = Vec::with_capacity(setups.iter().map(|setup| setup.starts).sum());
     let mut rounds = |rounds: std::ops::Range<usize>, of: &[Priority]| {
         for round in rounds {
-            let mut round: Vec<usize> = (0..units.len())
-                .filter(|&unit| units[unit].starts > round)
-                .filter(|&unit| of.contains(&units[unit].priority))
+            let mut round: Vec<usize> = (0..setups.len())
+                .filter(|&setup| setups[setup].starts > round)
+                .filter(|&setup| of.contains(&setups[setup].priority))
                 .collect();
             rng.shuffle(&mut round);
             order.extend(round);
@@ -330,11 +331,11 @@ mod tests {
 
     #[test]
     fn slow_units_wait_until_the_others_have_an_interval() {
-        let mut units = all(&[6, 6, 6]);
-        units[0].priority = Priority::Detail;
-        units[1].priority = Priority::Slow;
+        let mut setups = all(&[6, 6, 6]);
+        setups[0].priority = Priority::Detail;
+        setups[1].priority = Priority::Slow;
         for quick in [false, true] {
-            let order = schedule(&units, 7, quick);
+            let order = schedule(&setups, 7, quick);
             assert_eq!(order.len(), 18);
             let expected: [usize; 12] = match quick {
                 // Even the first start of the detail waits.
@@ -354,13 +355,13 @@ mod tests {
         let mut first = order[..3].to_vec();
         first.sort_unstable();
         assert_eq!(first, [0, 1, 2]);
-        assert_eq!(order.iter().filter(|&&unit| unit == 0).count(), 3);
+        assert_eq!(order.iter().filter(|&&setup| setup == 0).count(), 3);
     }
 
     #[test]
     fn the_seed_determines_the_order() {
-        let units = all(&[5; 9]);
-        assert_eq!(schedule(&units, 1, false), schedule(&units, 1, false));
-        assert_ne!(schedule(&units, 1, false), schedule(&units, 2, false));
+        let setups = all(&[5; 9]);
+        assert_eq!(schedule(&setups, 1, false), schedule(&setups, 1, false));
+        assert_ne!(schedule(&setups, 1, false), schedule(&setups, 2, false));
     }
 }

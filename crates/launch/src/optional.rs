@@ -9,7 +9,7 @@ use std::fs;
 use std::path::Path;
 
 use preheat_model::run::Recording;
-use preheat_model::run::trace::{Import, Process, What};
+use preheat_model::run::trace::{Import, Process, SpanKind};
 
 use crate::import_statements::is_optional;
 use crate::recording;
@@ -57,7 +57,7 @@ pub fn locate_optional_imports(recording: &mut Recording, directory: &Path) {
 fn large(process: &Process) -> impl Iterator<Item = &Import> {
     let spans = process.threads.iter().flat_map(|thread| &thread.spans);
     let imports = spans.filter(|span| {
-        span.what == What::Import && span.end.saturating_sub(span.begin) >= MIN_IMPORT_NS
+        span.what == SpanKind::Import && span.end.saturating_sub(span.begin) >= MIN_IMPORT_NS
     });
     imports.filter_map(|span| process.imports.get(span.detail as usize))
 }

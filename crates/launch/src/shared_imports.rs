@@ -7,7 +7,7 @@ use std::collections::{BTreeSet, HashMap, HashSet, VecDeque};
 use std::fs::{self, File};
 use std::io::Read;
 
-use preheat_model::run::trace::{Process, What};
+use preheat_model::run::trace::{Process, SpanKind};
 
 use crate::import_statements::{import_statements, is_optional};
 use crate::optional::{installed_as, top};
@@ -179,7 +179,11 @@ fn within<'a>(process: &'a Process, optional: &BTreeSet<String>) -> HashSet<&'a 
     for thread in &process.threads {
         // Spans are in the order of their begin.
         let mut end = 0;
-        for span in thread.spans.iter().filter(|span| span.what == What::Import) {
+        for span in thread
+            .spans
+            .iter()
+            .filter(|span| span.what == SpanKind::Import)
+        {
             let Some(import) = process.imports.get(span.detail as usize) else {
                 continue;
             };
@@ -268,7 +272,7 @@ mod tests {
             thread.spans.push(Span {
                 begin,
                 end,
-                what: What::Import,
+                what: SpanKind::Import,
                 detail: at as u32,
                 symbol: 0,
                 depth: 0,

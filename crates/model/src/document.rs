@@ -220,12 +220,12 @@ fn validate_start(start: &StartReport) -> Result<(), Invalid> {
 }
 
 fn validate_measurement(report: &MeasurementReport) -> Result<(), Invalid> {
-    for variant in &report.variants {
-        let times = variant.time_to_first.iter().map(|time| &time.value);
-        for &seconds in variant.values.iter().chain(times) {
+    for configuration in &report.configurations {
+        let times = configuration.time_to_first.iter().map(|time| &time.value);
+        for &seconds in configuration.values.iter().chain(times) {
             validate_time("time_to_first", seconds)?;
         }
-        variant.causes.iter().try_for_each(validate_cause)?;
+        configuration.causes.iter().try_for_each(validate_cause)?;
     }
     Ok(())
 }

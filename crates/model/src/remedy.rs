@@ -62,6 +62,11 @@ impl RemedyId {
         RemedyId::WarmUp,
     ];
 
+    /// Returns true for both forms of standby.
+    pub fn is_standby(self) -> bool {
+        matches!(self, RemedyId::StandbyParked | RemedyId::StandbyHot)
+    }
+
     /// The name in documents and on the command line.
     pub fn as_str(self) -> &'static str {
         match self {

@@ -157,17 +157,13 @@ pub fn with_interval(estimate: &str, bounds: Option<&str>, too_wide: bool) -> St
 /// `8.71–9.20 s`, or each in its own unit if they differ too much, `88 ns–1.84 s`; `None`
 /// unless all are numbers.
 pub fn duration_span(estimate: f64, low: Option<f64>, high: Option<f64>) -> Option<String> {
-    let (_, unit) = duration_parts(estimate)?;
+    if !estimate.is_finite() {
+        return None;
+    }
     if too_wide(low, high) {
         return Some(format!("{}–{}", duration(low?), duration(high?)));
     }
-    let scale = match unit {
-        "ns" => 1e-9,
-        "µs" => 1e-6,
-        "ms" => 1e-3,
-        "min" => 60.0,
-        _ => 1.0,
-    };
+    let (scale, unit) = duration_scale(estimate);
     let bounds = span(low.map(|low| low / scale), high.map(|high| high / scale))?;
     Some(format!("{bounds} {unit}"))
 }
@@ -232,6 +228,66 @@ pub fn tie(text: &str) -> String {
     tied
 }
 
+/// The smallest percentage that is shown without decimals.
+pub const WHOLE_PERCENT_FROM: f64 = 9.95;
+
+/// Formats a share of the whole: `47 %`, `3.2 %`, `< 0.1 %`.
+pub fn percent(share: f64) -> String {
+    match share * 100.0 {
+        p if !p.is_finite() => ABSENT.to_owned(),
+        p if p >= 0.1 => format!("{} %", percent_digits(p)),
+        p if p > 0.0 => "< 0.1 %".to_owned(),
+        _ => "0 %".to_owned(),
+    }
+}
+
+/// Formats a relative change with its sign: `+27 %`, `−0.4 %`, `0 %`.
+pub fn signed_percent(part: f64) -> String {
+    match part * 100.0 {
+        p if !p.is_finite() || p.abs() > MAX_PLAUSIBLE => ABSENT.to_owned(),
+        p if p.abs() < 0.05 => "0 %".to_owned(),
+        p if p > 0.0 => format!("+{} %", percent_digits(p)),
+        p => format!("−{} %", percent_digits(-p)),
+    }
+}
+
+fn percent_digits(percent: f64) -> String {
+    match percent {
+        p if p >= 1e5 => format!("{p:.0e}"),
+        p if p >= WHOLE_PERCENT_FROM => format!("{p:.0}"),
+        p => format!("{p:.1}"),
+    }
+}
+
+/// The largest plausible time, size or share; documents can contain any number.
+pub const MAX_PLAUSIBLE: f64 = 1e18;
+
+/// Formats a change of a duration with its sign: `+120 ms`, `−7.3 s`.
+pub fn signed_duration(seconds: f64) -> String {
+    match seconds > 0.0 {
+        true => format!("+{}", duration(seconds)),
+        false => minus(&duration(seconds)),
+    }
+}
+
+/// A formatted number with a minus sign instead of a hyphen.
+pub fn minus(number: &str) -> String {
+    number.replace('-', "−")
+}
+
+/// Formats a count: `1 start`, `5 starts`.
+pub fn counted(count: usize, what: &str) -> String {
+    match count {
+        1 => format!("1 {what}"),
+        _ => format!("{count} {what}s"),
+    }
+}
+
+/// The number of decimals with which `value` has three significant digits.
+pub fn decimals(value: f64) -> usize {
+    (2 - magnitude(rounded(value))).clamp(0, 12) as usize
+}
+
 /// `value` rounded to three significant digits.
 fn rounded(value: f64) -> f64 {
     if value == 0.0 {
@@ -246,9 +302,7 @@ fn significant(value: f64) -> String {
     if value == 0.0 {
         return "0".to_owned();
     }
-    let value = rounded(value);
-    let decimals = (2 - magnitude(value)).clamp(0, 12) as usize;
-    format!("{value:.decimals$}")
+    format!("{:.*}", decimals(value), rounded(value))
 }
 
 /// The power of ten of the leading digit.
@@ -312,6 +366,48 @@ mod tests {
             assert_eq!(bytes(size), text);
         }
         assert_eq!(bytes_f64(-2048.0), "−2 KiB");
+    }
+
+    #[test]
+    fn shares_have_as_many_digits_as_they_need() {
+        for (share, text) in [
+            (0.7786, "78 %"),
+            (0.09951, "10 %"),
+            (0.0321, "3.2 %"),
+            (0.0004, "< 0.1 %"),
+            (0.0, "0 %"),
+            (f64::NAN, "–"),
+        ] {
+            assert_eq!(percent(share), text);
+        }
+    }
+
+    #[test]
+    fn changes_have_as_many_digits_as_they_need() {
+        for (part, text) in [
+            (0.2701, "+27 %"),
+            (-0.0042, "−0.4 %"),
+            (0.0001, "0 %"),
+            (12.0, "+1200 %"),
+            (1e9, "+1e11 %"),
+            (f64::NAN, "–"),
+        ] {
+            assert_eq!(signed_percent(part), text);
+        }
+    }
+
+    #[test]
+    fn changes_have_a_sign() {
+        assert_eq!(signed_duration(0.12), "+120 ms");
+        assert_eq!(signed_duration(-7.3), "−7.3 s");
+        assert_eq!(signed_duration(0.0), "0 s");
+        assert_eq!(minus(&duration(-0.000015)), "−15 µs");
+    }
+
+    #[test]
+    fn counts_have_a_plural() {
+        assert_eq!(counted(1, "start"), "1 start");
+        assert_eq!(counted(0, "start"), "0 starts");
     }
 
     #[test]

@@ -3,7 +3,7 @@
 //! | report | functions |
 //! |---|---|
 //! | a lab | [`lab_terminal`], [`lab_html`], [`lab_json`] |
-//! | a run | [`run_terminal`], [`run_html`], [`run_json`], [`run_csv`], [`run_perfetto`], [`run_speedscope`], [`run_otlp`] |
+//! | a run | [`run_terminal`], [`run_html`], [`run_json`], [`run_csv`], [`run_perfetto`], … |
 //! | a comparison | [`compare_terminal`], [`compare_html`], [`compare_json`] |
 //! | a check | [`check_terminal`], [`check_json`], [`check_junit`], [`check_github`], … |
 //! | iteration times | [`classify_terminal`], [`classify_html`], [`classify_json`] |
@@ -41,7 +41,7 @@ pub use json::{classify_json, compare_json, lab_json, run_json};
 pub use lab::{lab_html, lab_terminal};
 pub use measurement::{measurement_html, measurement_json, measurement_terminal};
 pub use run::*;
-pub use terminal::Terminal;
+pub use terminal::{Terminal, width as text_width};
 pub use units::{bandwidth, bytes, duration};
 
 use preheat_model::units;

@@ -22,7 +22,11 @@ fn the_page_shows_the_decision_and_every_remedy() {
         assert!(html.contains(part), "{part}");
     }
     // A bar of causes and a mark for every start, on a wide page and on a narrow one.
-    let starts: usize = training().variants.iter().map(|of| of.values.len()).sum();
+    let starts: usize = training()
+        .configurations
+        .iter()
+        .map(|of| of.values.len())
+        .sum();
     assert_eq!(html.matches("mark start").count(), 2 * starts);
     assert!(html.contains("Python imports"));
 }
@@ -40,7 +44,7 @@ fn the_page_shows_that_nothing_helps_or_was_interrupted() {
     report.interrupted = false;
     assert!(measurement_html(&report).contains("Too few starts were measured to decide anything"));
     report.interrupted = true;
-    report.variants.clear();
+    report.configurations.clear();
     assert!(measurement_html(&report).contains("No start could be measured."));
 }
 

@@ -18,6 +18,7 @@ use preheat_model::measurement::Holds;
 use preheat_model::run::{Manifest, Temperature};
 
 use crate::{CommandState, Form, Reason, Remedies, Remedy, Running, RunningStandby};
+use preheat_model::RemedyId;
 
 pub use configurations::{Configuration, configurations};
 pub use extract::observed;
@@ -54,8 +55,8 @@ pub struct Measured {
 
 impl Measured {
     /// The memory that a waiting standby of this remedy holds.
-    pub fn holds(&self, id: &str) -> Option<Holds> {
-        let form = id.parse().ok().and_then(Remedy::form)?.to_string();
+    pub fn holds(&self, id: RemedyId) -> Option<Holds> {
+        let form = Remedy::of(id).and_then(Remedy::form)?.to_string();
         let standby = self.standbys.iter().find(|it| it.state == form)?;
         Some(Holds {
             device: standby.device_memory,

@@ -55,7 +55,12 @@ impl Remedy {
 
     /// The machine-readable name, equal to that of the prediction of `preheat run`.
     pub fn id(self) -> &'static str {
-        let id = match self {
+        self.remedy_id().as_str()
+    }
+
+    /// The remedy as documents have it.
+    pub fn remedy_id(self) -> RemedyId {
+        match self {
             Remedy::WarmParent => RemedyId::WarmParent,
             Remedy::StandbyParked => RemedyId::StandbyParked,
             Remedy::StandbyHot => RemedyId::StandbyHot,
@@ -66,8 +71,12 @@ impl Remedy {
             Remedy::LazyLoading => RemedyId::LazyLoading,
             Remedy::LoaderThreads => RemedyId::LoaderThreads,
             Remedy::Allocator => RemedyId::Allocator,
-        };
-        id.as_str()
+        }
+    }
+
+    /// The remedy with this id, if `preheat start` applies it.
+    pub fn of(id: RemedyId) -> Option<Remedy> {
+        (Remedy::ALL.into_iter()).find(|remedy| remedy.remedy_id() == id)
     }
 
     /// The standby that it stands for.

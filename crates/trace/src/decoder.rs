@@ -8,8 +8,9 @@ use std::collections::HashSet;
 use std::mem::offset_of;
 
 use preheat_model::run::trace::{
-    Allocation, AllocatorSample, Bytecode, BytecodeWrite, Clock, Copied, DeviceMemory, Elapsed,
-    Import, Load, Module, NoBytecode, Process, ProcessSample, Reading, Span, ThreadSample, What,
+    Allocation, AllocatorSample, Bytecode, BytecodeWrite, Clock, Copied, DeviceMemory,
+    DeviceModule, Elapsed, Import, Load, NoBytecode, Process, ProcessSample, Reading, Span,
+    SpanKind, ThreadSample,
 };
 use preheat_wire as wire;
 use preheat_wire::{Event, Iteration, Kind, Record, SLOT_BYTES, Shape, Slot};
@@ -126,10 +127,10 @@ impl Decoder {
         let mut symbol = record.symbol;
         let (what, detail) = match kind {
             Kind::Call => self.call(record, more),
-            Kind::Import => (What::Import, self.import(record, more)),
-            Kind::Load => (What::Load, self.load(record, more)),
+            Kind::Import => (SpanKind::Import, self.import(record, more)),
+            Kind::Load => (SpanKind::Load, self.load(record, more)),
             Kind::Bytecode => match self.bytecode(record, more) {
-                Some(detail) => (What::Bytecode, detail),
+                Some(detail) => (SpanKind::Bytecode, detail),
                 None => return,
             },
             Kind::Iteration => match self.iteration(record) {
@@ -139,7 +140,7 @@ impl Decoder {
             Kind::Range => {
                 let domain = u64::try_from(record.status).map_or(0, |number| self.text(number));
                 symbol = u16::try_from(domain).unwrap_or(0);
-                (What::Range, self.text(record.value))
+                (SpanKind::Range, self.text(record.value))
             }
             _ => return self.sample(kind, record, more, (begin, end)),
         };
@@ -175,30 +176,33 @@ impl Decoder {
 
     /// The type of a call, and the index of its details.
     #[inline(always)]
-    fn call(&mut self, record: &Record, more: &[Slot]) -> (What, u32) {
+    fn call(&mut self, record: &Record, more: &[Slot]) -> (SpanKind, u32) {
         let shape = self.shapes[usize::from(record.symbol)];
         match shape {
-            None | Some(Shape::Plain) => (What::Call, 0),
-            Some(Shape::Launch) => (What::Launch, self.functions.index(record.value)),
+            None | Some(Shape::Plain) => (SpanKind::Call, 0),
+            Some(Shape::Launch) => (SpanKind::Launch, self.functions.index(record.value)),
             Some(shape) => self.detailed_call(shape, record, more),
         }
     }
 
-    fn detailed_call(&mut self, shape: Shape, record: &Record, more: &[Slot]) -> (What, u32) {
+    fn detailed_call(&mut self, shape: Shape, record: &Record, more: &[Slot]) -> (SpanKind, u32) {
         let process = &mut self.process;
         let slot = further(more, 0);
         match shape {
-            Shape::Plain => (What::Call, 0),
-            Shape::Launch => (What::Launch, self.functions.index(record.value)),
-            Shape::Heavy => (What::Heavy, push(&mut process.usages, usage(more))),
-            Shape::Free => (What::Free, push(&mut process.frees, record.value)),
+            Shape::Plain => (SpanKind::Call, 0),
+            Shape::Launch => (SpanKind::Launch, self.functions.index(record.value)),
+            Shape::Heavy => (SpanKind::Heavy, push(&mut process.usages, usage(more))),
+            Shape::Free => (SpanKind::Free, push(&mut process.frees, record.value)),
             Shape::Allocate => {
                 let allocation = Allocation {
                     bytes: record.value,
                     pointer: u64_at(&slot, offset_of!(wire::Allocation, pointer)),
                     status: record.status,
                 };
-                (What::Allocate, push(&mut process.allocations, allocation))
+                (
+                    SpanKind::Allocate,
+                    push(&mut process.allocations, allocation),
+                )
             }
             Shape::Copy => {
                 let copied = Copied {
@@ -206,23 +210,23 @@ impl Decoder {
                     destination: u64_at(&slot, offset_of!(wire::Copied, destination)),
                     source: u64_at(&slot, offset_of!(wire::Copied, source)),
                 };
-                (What::Copy, push(&mut process.copies, copied))
+                (SpanKind::Copy, push(&mut process.copies, copied))
             }
             Shape::Module => (
-                What::Module,
+                SpanKind::Module,
                 push(&mut process.modules, module(record, more)),
             ),
             // A lookup that failed or has not returned has no handle.
             Shape::Lookup | Shape::Alias if record.status != 0 || record.value == 0 => {
-                (What::Lookup, self.functions.index(0))
+                (SpanKind::Lookup, self.functions.index(0))
             }
             Shape::Lookup => {
                 let name = text(more, 0);
-                (What::Lookup, self.functions.named(record.value, name))
+                (SpanKind::Lookup, self.functions.named(record.value, name))
             }
             Shape::Alias => {
                 let kernel = u64_at(&slot, offset_of!(wire::Allocation, pointer));
-                (What::Lookup, self.functions.alias(record.value, kernel))
+                (SpanKind::Lookup, self.functions.alias(record.value, kernel))
             }
         }
     }
@@ -270,9 +274,9 @@ impl Decoder {
         Some(push(&mut self.process.bytecode, made))
     }
 
-    fn iteration(&self, record: &Record) -> Option<(What, u32)> {
+    fn iteration(&self, record: &Record) -> Option<(SpanKind, u32)> {
         let which = Iteration::from_u16(record.symbol)?;
-        Some((What::Iteration(which), self.text(record.value)))
+        Some((SpanKind::Iteration(which), self.text(record.value)))
     }
 
     /// The number of a text, or 0 (the empty text) if it is undefined.
@@ -428,7 +432,7 @@ fn clock_of(clock: wire::Clock) -> Clock {
 }
 
 /// The code that a call loaded.
-fn module(record: &Record, more: &[Slot]) -> Module {
+fn module(record: &Record, more: &[Slot]) -> DeviceModule {
     let image = further(more, 1);
     let architectures = |from: usize, to: usize| {
         let slots = (from..to).step_by(size_of::<u16>());
@@ -439,7 +443,7 @@ fn module(record: &Record, more: &[Slot]) -> Module {
         offset_of!(wire::Image, machine_code),
         offset_of!(wire::Image, ptx),
     );
-    Module {
+    DeviceModule {
         bytes: u64_at(&image, offset_of!(wire::Image, bytes)),
         machine_code: architectures(codes, ptx),
         ptx: architectures(ptx, SLOT_BYTES),

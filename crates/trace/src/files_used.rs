@@ -7,7 +7,7 @@ use std::fs;
 use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
 
-use preheat_model::run::trace::{Process, StartTrace, What};
+use preheat_model::run::trace::{Process, SpanKind, StartTrace};
 use preheat_wire::{Event, Kind};
 
 use crate::error::Problems;
@@ -119,7 +119,7 @@ pub fn imports(starts: &[StartTrace]) -> (Vec<String>, Vec<PathBuf>) {
 fn names(process: &Process) -> Vec<String> {
     let spans = process.threads.iter().flat_map(|thread| &thread.spans);
     let mut ended: Vec<(u64, &str)> = spans
-        .filter(|span| span.what == What::Import)
+        .filter(|span| span.what == SpanKind::Import)
         .filter_map(|span| Some((span.end, process.imports.get(span.detail as usize)?)))
         .filter(|(_, import)| !import.failed)
         .map(|(end, import)| (end, &import.name[..]))
@@ -140,7 +140,7 @@ mod tests {
             end,
             detail: at as u32,
             symbol: 0,
-            what: What::Import,
+            what: SpanKind::Import,
             depth: 0,
         });
         let import = |&(name, failed, _): &(&str, bool, u64)| Import {

@@ -36,7 +36,7 @@ pub(crate) fn nest(spans: &mut [Span], ended: u64) {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use preheat_model::run::trace::What;
+    use preheat_model::run::trace::SpanKind;
 
     fn span(begin: u64, end: u64) -> Span {
         Span {
@@ -44,7 +44,7 @@ mod tests {
             end,
             detail: 0,
             symbol: 0,
-            what: What::Call,
+            what: SpanKind::Call,
             depth: 0,
         }
     }

@@ -5,7 +5,7 @@
 use std::collections::BTreeMap;
 use std::fs;
 
-use preheat_model::run::trace::What;
+use preheat_model::run::trace::SpanKind;
 use preheat_trace::{files, read, read_process};
 use preheat_wire::{
     Allocation, Allocator, BytecodeWrite, Copied, Event, HEADER_BYTES, Image, Iteration,
@@ -173,16 +173,16 @@ fn survives(bytes: &[u8], case: &dyn std::fmt::Display) {
         for span in &thread.spans {
             assert!(span.begin <= span.end, "{case}: {span:?}");
             let table = match span.what {
-                What::Call => usize::MAX,
-                What::Heavy => process.usages.len(),
-                What::Allocate => process.allocations.len(),
-                What::Free => process.frees.len(),
-                What::Copy => process.copies.len(),
-                What::Launch | What::Lookup => process.functions.len(),
-                What::Module => process.modules.len(),
-                What::Import => process.imports.len(),
-                What::Load => process.loads.len(),
-                What::Bytecode => process.bytecode.len(),
+                SpanKind::Call => usize::MAX,
+                SpanKind::Heavy => process.usages.len(),
+                SpanKind::Allocate => process.allocations.len(),
+                SpanKind::Free => process.frees.len(),
+                SpanKind::Copy => process.copies.len(),
+                SpanKind::Launch | SpanKind::Lookup => process.functions.len(),
+                SpanKind::Module => process.modules.len(),
+                SpanKind::Import => process.imports.len(),
+                SpanKind::Load => process.loads.len(),
+                SpanKind::Bytecode => process.bytecode.len(),
                 _ => process.texts.len(),
             };
             assert!((span.detail as usize) < table, "{case}: {span:?}");

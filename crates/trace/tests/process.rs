@@ -1,6 +1,6 @@
 //! Process files: every kind of record is decoded into its table.
 
-use preheat_model::run::trace::{self, Process, What};
+use preheat_model::run::trace::{self, Process, SpanKind};
 use preheat_trace::read_process;
 use preheat_wire::{
     Allocation, Allocator, BytecodeWrite, Copied, Event, Image, Iteration, NoBytecode, Record,
@@ -22,7 +22,7 @@ fn read(file: &ProcessFile) -> Process {
 }
 
 /// The types of the spans of the first thread.
-fn types(process: &Process) -> Vec<What> {
+fn types(process: &Process) -> Vec<SpanKind> {
     process.threads[0]
         .spans
         .iter()
@@ -90,12 +90,12 @@ fn calls_have_the_details_of_their_shapes() {
     assert_eq!(
         types(&process),
         [
-            What::Call,
-            What::Heavy,
-            What::Allocate,
-            What::Free,
-            What::Copy,
-            What::Module
+            SpanKind::Call,
+            SpanKind::Heavy,
+            SpanKind::Allocate,
+            SpanKind::Free,
+            SpanKind::Copy,
+            SpanKind::Module
         ]
     );
     assert_eq!(process.symbol(&process.threads[0].spans[1]), "cuInit");
@@ -151,12 +151,12 @@ fn launches_are_named_by_lookups_and_aliases_on_any_thread() {
             process.functions[span.detail as usize].name.as_str(),
         )
     };
-    assert_eq!(name(0, 0), (What::Launch, "_Z4gemmv"));
-    assert_eq!(name(1, 0), (What::Lookup, "_Z4gemmv"));
-    assert_eq!(name(1, 1), (What::Lookup, "_Z4gemmv"));
-    assert_eq!(name(1, 2), (What::Launch, "_Z4gemmv"));
-    assert_eq!(name(1, 3), (What::Launch, ""));
-    assert_eq!(name(1, 4), (What::Lookup, ""));
+    assert_eq!(name(0, 0), (SpanKind::Launch, "_Z4gemmv"));
+    assert_eq!(name(1, 0), (SpanKind::Lookup, "_Z4gemmv"));
+    assert_eq!(name(1, 1), (SpanKind::Lookup, "_Z4gemmv"));
+    assert_eq!(name(1, 2), (SpanKind::Launch, "_Z4gemmv"));
+    assert_eq!(name(1, 3), (SpanKind::Launch, ""));
+    assert_eq!(name(1, 4), (SpanKind::Lookup, ""));
 }
 
 #[test]
@@ -189,14 +189,14 @@ fn imports_loads_iterations_and_ranges_are_spans() {
     assert_eq!(
         types(&process),
         [
-            What::Import,
-            What::Import,
-            What::Load,
-            What::Bytecode,
-            What::Iteration(Iteration::OptimizerStep),
-            What::Iteration(Iteration::ModelCall),
-            What::Range,
-            What::Range
+            SpanKind::Import,
+            SpanKind::Import,
+            SpanKind::Load,
+            SpanKind::Bytecode,
+            SpanKind::Iteration(Iteration::OptimizerStep),
+            SpanKind::Iteration(Iteration::ModelCall),
+            SpanKind::Range,
+            SpanKind::Range
         ]
     );
     let spans = &process.threads[0].spans;
@@ -323,7 +323,7 @@ fn unknown_records_are_skipped_by_their_size() {
         .record(strange(4, 999), &[])
         .call(1, at(5), at(6), 0, 0, &[]);
     let process = read(&file);
-    assert_eq!(types(&process), [What::Call]);
+    assert_eq!(types(&process), [SpanKind::Call]);
 }
 
 #[test]
@@ -342,7 +342,7 @@ fn sparse_intervals_of_all_threads_are_merged() {
     let process = read(&file);
     assert_eq!(process.sparse, [(10, 20), (40, 70), (90, 100)]);
     // They are not spans.
-    assert_eq!(types(&process), [What::Call]);
+    assert_eq!(types(&process), [SpanKind::Call]);
     for (interval, whole) in [
         ((0, 10), true),
         ((0, 11), false),

@@ -8,8 +8,8 @@
 //! leaves everything that it had begun.
 //!
 //! All times are nanoseconds of `CLOCK_MONOTONIC`; all numbers are little-endian, like the
-//! supported machines. This crate has no dependencies and no code beyond layouts, so that
-//! the recorder stays small.
+//! supported machines. This crate has no dependencies and no code beyond layouts and
+//! [`base_name`], so that the recorder stays small.
 
 #![forbid(unsafe_code)]
 
@@ -33,6 +33,33 @@ pub use record::{
 pub use slots::{
     Allocation, Allocator, Copied, DeviceMemory, Elapsed, Image, Sampled, Usage, text_slots,
 };
+
+/// The name of a function without its version and without the suffix of per-thread default
+/// streams, by which the recorder and the analysis identify it: `cuMemAlloc` for
+/// `cuMemAlloc_v2_ptsz`.
+pub fn base_name(name: &[u8]) -> &[u8] {
+    let name = name
+        .strip_suffix(b"_ptsz")
+        .or_else(|| name.strip_suffix(b"_ptds"))
+        .unwrap_or(name);
+    // nvJitLink has the version of the toolkit in its names: __nvJitLinkComplete_12_4.
+    if let Some(own) = name.strip_prefix(b"__nvJitLink") {
+        let letters = own
+            .iter()
+            .take_while(|byte| byte.is_ascii_alphabetic())
+            .count();
+        return name.get(2..11 + letters).unwrap_or(name);
+    }
+    let digits = name
+        .iter()
+        .rev()
+        .take_while(|byte| byte.is_ascii_digit())
+        .count();
+    let (rest, _) = name.split_at(name.len() - digits);
+    rest.strip_suffix(b"_v")
+        .filter(|_| digits > 0)
+        .unwrap_or(name)
+}
 
 /// The environment variables with which the launcher configures the recorder.
 pub mod variables {
@@ -67,4 +94,31 @@ pub mod variables {
     /// first process of the chain, the recorder's path as in `LD_PRELOAD`, the client, and the
     /// client's arguments. Intermediate programs pass it on, and Python removes it.
     pub const CHAIN: &str = "PREHEAT_CHAIN";
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_base_name_has_no_version_and_stream_suffix() {
+        for (name, expected) in [
+            ("cuMemAlloc_v2", "cuMemAlloc"),
+            ("cuMemcpyHtoDAsync_v2_ptsz", "cuMemcpyHtoDAsync"),
+            ("cuMemcpy_ptds", "cuMemcpy"),
+            ("cuInit", "cuInit"),
+            ("cuCtxCreate_v4", "cuCtxCreate"),
+            ("cublasCreate_v2", "cublasCreate"),
+            ("__nvJitLinkComplete_12_4", "nvJitLinkComplete"),
+            ("__nvJitLink", "nvJitLink"),
+            ("cuFuture_v12", "cuFuture"),
+            ("cuMemcpyAsync_v3_ptsz", "cuMemcpyAsync"),
+            ("cudnn_very_v", "cudnn_very_v"),
+            ("cuMemcpy2D", "cuMemcpy2D"),
+            ("_v2", ""),
+            ("", ""),
+        ] {
+            assert_eq!(base_name(name.as_bytes()), expected.as_bytes(), "{name}");
+        }
+    }
 }

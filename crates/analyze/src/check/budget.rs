@@ -11,7 +11,7 @@
 //! time_to_first = "6 s"
 //! ```
 
-use super::{InvalidValue, Limited, Misplaced, Place, read, value};
+use super::{InvalidValue, Limited, Misplaced, Position, read, value};
 use crate::run::Temperature;
 
 /// One limit.
@@ -24,7 +24,7 @@ pub struct Limit {
     /// The largest allowed value, in seconds, bytes, or as a bare number.
     pub most: f64,
     /// The position in the file, if it comes from one.
-    pub place: Option<Place>,
+    pub place: Option<Position>,
 }
 
 /// Upper limits on what a program may use.

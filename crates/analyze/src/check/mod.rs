@@ -28,7 +28,8 @@ pub use error::{DraftError, NotMeasured, TooFewStarts};
 pub use measure::measured;
 pub(crate) use preheat_model::check::{
     CHECK_SCHEMA, CheckReport, CheckSettings, Draft, DraftLine, InvalidValue, Limited, Line,
-    LineKind, Measured, Misplaced, Part, Place, Unit, Value, Verdict, did_you_mean, nearest, value,
+    LineKind, Measured, Misplaced, Part, Position, Unit, Value, Verdict, did_you_mean, nearest,
+    value,
 };
 
 /// Checks a recording. The caller fills in `recording`, `budget` and `name` of the result.

@@ -6,14 +6,14 @@ use toml::de::{DeTable, DeValue};
 use super::value::{self, quoted};
 use preheat_model::Quantity;
 
-use super::{Budget, Limit, Limited, Misplaced, Place, did_you_mean, nearest};
+use super::{Budget, Limit, Limited, Misplaced, Position, did_you_mean, nearest};
 use crate::lab::MAX_STARTS;
 use crate::run::{Cause, Temperature};
 
 /// Parses a whole budget.
 pub(super) fn budget(text: &str) -> Result<Budget, Misplaced> {
     let document = DeTable::parse(text).map_err(|why| Misplaced {
-        place: Place::of(text, why.span().map_or(0, |span| span.start)),
+        place: Position::of(text, why.span().map_or(0, |span| span.start)),
         what: format!("invalid TOML: {}", one_line(why.message())),
     })?;
     let mut reader = Reader {
@@ -84,7 +84,7 @@ impl Reader<'_> {
             of,
             temperature,
             most,
-            place: Some(Place::of(self.text, place)),
+            place: Some(Position::of(self.text, place)),
         });
         Ok(())
     }
@@ -151,7 +151,7 @@ impl Reader<'_> {
 
     fn wrong<T>(&self, at: usize, what: String) -> Result<T, Misplaced> {
         Err(Misplaced {
-            place: Place::of(self.text, at),
+            place: Position::of(self.text, at),
             what,
         })
     }

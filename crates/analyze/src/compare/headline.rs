@@ -3,9 +3,10 @@
 use preheat_model::Quantity;
 
 use super::counted_starts::sum_of_differences;
-use super::notes::{change, percent, size};
+use super::notes::{change, size};
 use super::{CauseChange, Change, Compared, Headline, ItemChange, QuantityChange, Unit, Verdict};
 use crate::run::{Cause, RunReport};
+use crate::units::signed_percent;
 
 /// A cause or item with at least this share of a change explains it.
 const EXPLAINING_SHARE: f64 = 0.5;
@@ -166,7 +167,9 @@ fn of_quantity(story: &Story, quantity: &QuantityChange) -> Headline {
 /// ` (+12 %)`, where that is known.
 fn part(quantity: &QuantityChange) -> String {
     let relative = quantity.relative;
-    relative.map_or(String::new(), |part| format!(" ({})", percent(part.value)))
+    relative.map_or(String::new(), |part| {
+        format!(" ({})", signed_percent(part.value))
+    })
 }
 
 fn with_cause(text: String, quantity: Option<&QuantityChange>, cause: &CauseChange) -> Headline {
@@ -303,13 +306,13 @@ fn unchanged(story: &Story) -> Headline {
     let text = match (time, interval) {
         (Some(time), Some((low, high))) if time.verdict == Verdict::Same => format!(
             "no change: {what} is the same, {} to {}",
-            percent(low),
-            percent(high)
+            signed_percent(low),
+            signed_percent(high)
         ),
         (Some(_), Some((low, high))) => format!(
             "no conclusive change: {what} may have changed by {} to {}; run more starts",
-            percent(low),
-            percent(high)
+            signed_percent(low),
+            signed_percent(high)
         ),
         (Some(time), None) => match time.difference {
             Some(by) if by.value != 0.0 => {

@@ -11,13 +11,13 @@
 use std::collections::{BTreeMap, HashMap};
 
 use super::items::Both;
-use crate::run::Module;
+use crate::run::ImportedModule;
 
 /// A module with at least this share of its importer's time is named instead of it.
 const DOMINANT_SHARE: f64 = 0.9;
 
 /// The changes by name: new and gone modules, and packages that both sides have.
-pub(super) fn both(base: &[Module], new: &[Module]) -> Vec<Both> {
+pub(super) fn both(base: &[ImportedModule], new: &[ImportedModule]) -> Vec<Both> {
     let (of_base, of_new) = (own(base), own(new));
     let mut found: Vec<Both> = Vec::new();
     for (name, (seconds, detail)) in alone(new, &of_base) {
@@ -59,7 +59,7 @@ pub(super) fn package(name: &str) -> &str {
 }
 
 /// The own time of each module; child processes may import it too.
-fn own(modules: &[Module]) -> HashMap<&str, f64> {
+fn own(modules: &[ImportedModule]) -> HashMap<&str, f64> {
     let mut sums: HashMap<&str, f64> = HashMap::new();
     for module in modules {
         *sums.entry(&module.name).or_default() += module.own;
@@ -69,7 +69,10 @@ fn own(modules: &[Module]) -> HashMap<&str, f64> {
 
 /// The modules that `other` lacks, under the most informative name: their total time, and
 /// who imported them.
-fn alone(modules: &[Module], other: &HashMap<&str, f64>) -> BTreeMap<String, (f64, String)> {
+fn alone(
+    modules: &[ImportedModule],
+    other: &HashMap<&str, f64>,
+) -> BTreeMap<String, (f64, String)> {
     let is_alone: Vec<bool> = (modules.iter())
         .map(|module| !other.contains_key(module.name.as_str()))
         .collect();
@@ -107,7 +110,12 @@ fn alone(modules: &[Module], other: &HashMap<&str, f64>) -> BTreeMap<String, (f6
 
 /// The module within `top` that takes most of its time, if it is of another package;
 /// otherwise `top`.
-fn dominant(top: usize, modules: &[Module], within: &[f64], largest: &[Option<usize>]) -> usize {
+fn dominant(
+    top: usize,
+    modules: &[ImportedModule],
+    within: &[f64],
+    largest: &[Option<usize>],
+) -> usize {
     let (mut named, mut at) = (top, top);
     while let Some(inner) = largest[at]
         && within[inner] >= DOMINANT_SHARE * within[at]
@@ -124,8 +132,8 @@ fn dominant(top: usize, modules: &[Module], within: &[f64], largest: &[Option<us
 mod tests {
     use super::*;
 
-    fn module(name: &str, parent: Option<usize>, own: f64) -> Module {
-        Module {
+    fn module(name: &str, parent: Option<usize>, own: f64) -> ImportedModule {
+        ImportedModule {
             name: name.to_owned(),
             detail: format!("imported at {name}.py"),
             parent,

@@ -25,7 +25,7 @@ pub(super) struct Both {
 
 /// The changed items of a cause, largest change first, and their total number.
 pub(super) fn changed(base: &RunInput, new: &RunInput, cause: Cause) -> (Vec<ItemChange>, u64) {
-    let modules = match (base.behind, new.behind, cause) {
+    let modules = match (base.all_items, new.all_items, cause) {
         (Some(base), Some(new), Cause::PythonImports) => Some((&base.modules, &new.modules)),
         _ => None,
     };
@@ -73,8 +73,8 @@ struct Known {
 
 impl Known {
     fn of(input: &RunInput, cause: Cause) -> Known {
-        if let Some(behind) = input.behind {
-            return Known::new(behind.of(cause), 0.0, cause);
+        if let Some(all_items) = input.all_items {
+            return Known::new(all_items.of(cause), 0.0, cause);
         }
         let mut reports = input.report.causes.iter();
         let Some(report) = reports.find(|report| report.cause == cause) else {

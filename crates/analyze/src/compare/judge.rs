@@ -13,11 +13,12 @@ use crate::stats::Estimate;
 use preheat_model::Quantity;
 
 use super::measure::Measured;
-use super::notes::{change, count, percent};
+use super::notes::{change, count};
 use super::regions::iterating_pairs;
 use super::{CompareKind, Compared, Floors, QuantityChange, SIGNIFICANT, Verdict};
 use crate::run::{IterationUnit, IterationsBy, RunReport};
 use crate::stats::MIN_STARTS;
+use crate::units::signed_percent;
 
 /// A significant change below this fraction is ignored.
 const MIN_CHANGE: f64 = 0.01;
@@ -78,7 +79,11 @@ impl Measured {
                 "its interval excludes 0, but not after correction for the number of quantities"
                     .to_owned()
             }
-            (Some((low, high)), _) => format!("it may be {} to {}", percent(low), percent(high)),
+            (Some((low, high)), _) => format!(
+                "it may be {} to {}",
+                signed_percent(low),
+                signed_percent(high)
+            ),
             (_, Some((low, high))) => format!(
                 "it may be {} to {}",
                 change(low, self.unit),

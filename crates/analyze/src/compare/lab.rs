@@ -5,7 +5,7 @@ use preheat_model::Quantity;
 use super::headline::plain;
 use super::judge::Settings;
 use super::measure::{By, Measured, Samples, measure};
-use super::notes::{self, change, percent};
+use super::notes::{self, change};
 use super::{
     COMPARE_SCHEMA, CompareKind, CompareReport, Compared, Headline, QuantityChange, SeriesKey,
     Side, Unit, Verdict,
@@ -13,6 +13,7 @@ use super::{
 use super::{adjusted, is_inconclusive, judged, verdict_with};
 use crate::lab::{Experiment, LabReport, SampleKind, Series};
 use crate::stats::{StartSummary, summarize_start};
+use crate::units::signed_percent;
 
 /// Compares two lab results; the sources are their file names, as the user gave them.
 pub fn compare_labs(
@@ -250,8 +251,9 @@ fn headline(quantities: &[QuantityChange]) -> (Headline, Verdict) {
     };
     let by = largest.difference.map_or(0.0, |by| by.value);
     // A percentage of zero is undefined.
-    let part =
-        (largest.relative).map_or(String::new(), |part| format!(" ({})", percent(part.value)));
+    let part = (largest.relative).map_or(String::new(), |part| {
+        format!(" ({})", signed_percent(part.value))
+    });
     let series = largest.of.as_ref().map_or(String::new(), series_name);
     let mut text = format!(
         "{series} {}: {}{part}",

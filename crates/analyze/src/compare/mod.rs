@@ -44,7 +44,7 @@ pub struct RunInput<'a> {
     /// Its report.
     pub report: &'a RunReport,
     /// The complete items of its causes; `None` if only a document is available.
-    pub behind: Option<&'a AllItems>,
+    pub all_items: Option<&'a AllItems>,
 }
 
 /// Compares two runs.
@@ -148,7 +148,7 @@ fn judged(
             (Unit::Bytes, _) => settings.floors.bytes,
             (Unit::Seconds, id) if id == Quantity::Steady => settings.floors.steady,
             (Unit::Seconds, _) => settings.floors.seconds,
-            _ => 0.0,
+            (Unit::Ratio | Unit::Iterations | Unit::Count | Unit::ExitCode, _) => 0.0,
         };
         let change = measured.difference.map_or(0.0, |by| by.value);
         QuantityChange {

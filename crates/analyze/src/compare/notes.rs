@@ -44,7 +44,7 @@ pub(super) fn of_runs(
         }
         let truncated =
             (input.report.causes.iter()).any(|cause| cause.items_in_all > cause.items.len() as u64);
-        if input.behind.is_none() && truncated {
+        if input.all_items.is_none() && truncated {
             notes.push(format!(
                 "{side} is a document, which has only the largest items of each cause; its recording would show new and removed items more reliably"
             ));
@@ -218,16 +218,6 @@ fn different(base: &RunReport, new: &RunReport) -> Vec<String> {
 
 // Formats changes for sentences.
 
-/// Formats a fraction as a signed percentage: `+12 %`, `−0.4 %`.
-pub(super) fn percent(part: f64) -> String {
-    let percent = part * 100.0;
-    let digits = match percent.abs() {
-        large if large >= 9.95 => format!("{:.0}", percent.abs()),
-        small => format!("{:.1}", small),
-    };
-    format!("{}{digits} %", sign(percent))
-}
-
 /// Formats a change with its sign and unit: `+1.9 s`, `−64 MiB`.
 pub(super) fn change(by: f64, unit: Unit) -> String {
     format!("{}{}", sign(by), size(by.abs(), unit))
@@ -267,8 +257,5 @@ mod tests {
         assert_eq!(change(-0.0124, Unit::Seconds), "−12.4 ms");
         assert_eq!(change(-67108864.0, Unit::Bytes), "−64 MiB");
         assert_eq!(change(1.0, Unit::Iterations), "+1 iteration");
-        assert_eq!(percent(0.123), "+12 %");
-        assert_eq!(percent(-0.0041), "−0.4 %");
-        assert_eq!(percent(0.0), "+0.0 %");
     }
 }

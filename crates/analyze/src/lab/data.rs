@@ -2,7 +2,7 @@
 
 use std::cell::RefCell;
 
-use super::{Basis, ExperimentId, Measured, Sample, SampleKind, Subject, Unit};
+use super::{Basis, ExperimentId, Measured, Sample, SampleKind, Setup, Subject};
 use crate::stats::{self, Estimate};
 
 /// The measurements of one run, and the seed for all resampling.
@@ -86,9 +86,9 @@ impl<'a> Data<'a> {
     /// All planned subjects, each once, in the order of the run.
     pub fn subjects(&self) -> Vec<&'a Subject> {
         let mut subjects: Vec<&Subject> = Vec::new();
-        for unit in &self.measured.units {
-            if !subjects.contains(&&unit.subject) {
-                subjects.push(&unit.subject);
+        for setup in &self.measured.setups {
+            if !subjects.contains(&&setup.subject) {
+                subjects.push(&setup.subject);
             }
         }
         subjects
@@ -102,12 +102,12 @@ impl<'a> Data<'a> {
 
     /// The series, if at least one start has it.
     pub fn series(&self, subject: &Subject, key: Key<'_>) -> Option<SeriesData> {
-        let unit = self.measured.units.iter().find(|unit| {
-            unit.experiment == key.experiment
-                && unit.subject == *subject
-                && unit.variant == key.variant
+        let setup = self.measured.setups.iter().find(|setup| {
+            setup.experiment == key.experiment
+                && setup.subject == *subject
+                && setup.variant == key.variant
         })?;
-        let all = values_by_start(unit, key.name, key.size);
+        let all = values_by_start(setup, key.name, key.size);
         let series = SeriesData::new(later_starts(all), self.measured.settings.seed)?;
         let basis = Basis {
             experiment: key.experiment,
@@ -126,12 +126,13 @@ impl<'a> Data<'a> {
 
 /// The values of a series in each start that has it, with the start's index.
 pub(super) fn values_by_start(
-    unit: &Unit,
+    setup: &Setup,
     name: &str,
     size: Option<u64>,
 ) -> Vec<(usize, Vec<f64>)> {
     let matches = |sample: &&Sample| sample.name == name && sample.size == size;
-    unit.starts
+    setup
+        .starts
         .iter()
         .enumerate()
         .filter_map(|(index, start)| {
@@ -151,7 +152,7 @@ fn usable(kind: SampleKind, value: f64) -> bool {
     }
 }
 
-/// All starts except the unit's first, or only that one if no other has the series.
+/// All starts except the setup's first, or only that one if no other has the series.
 pub(super) fn later_starts(mut all: ByStart) -> ByStart {
     if all.iter().any(|(index, _)| *index > 0) {
         all.retain(|(index, _)| *index > 0);

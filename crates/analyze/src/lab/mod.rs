@@ -13,8 +13,8 @@ use data::{SeriesData, later_starts, values, values_by_start};
 pub use claims::CLAIMS;
 pub(crate) use preheat_model::lab::{
     Basis, Claim, Evidence, Experiment, ExperimentId, Failure, FirstStart, Floor, LabReport,
-    MAX_STARTS, Measured, Outcome, SCHEMA, Sample, SampleKind, Series, Settings, Skipped, Subject,
-    Unit, Verdict, names, starts_that_decide,
+    MAX_STARTS, Measured, Outcome, SCHEMA, Sample, SampleKind, Series, Settings, Setup, Skipped,
+    Subject, Verdict, names, starts_that_decide,
 };
 
 /// Analyses the measurements; `version` is preheat's version.
@@ -42,43 +42,47 @@ pub fn analyze(measured: &Measured, version: &str) -> Option<LabReport> {
     Some(report)
 }
 
-/// Groups the units of one experiment on one subject.
+/// Groups the setups of one experiment on one subject.
 fn experiments(measured: &Measured) -> Vec<Experiment> {
-    let mut groups: Vec<(ExperimentId, &Subject, Vec<&Unit>)> = Vec::new();
-    for unit in measured.units.iter().filter(|unit| !unit.starts.is_empty()) {
+    let mut groups: Vec<(ExperimentId, &Subject, Vec<&Setup>)> = Vec::new();
+    for setup in measured
+        .setups
+        .iter()
+        .filter(|setup| !setup.starts.is_empty())
+    {
         let group = groups
             .iter_mut()
-            .find(|(id, subject, _)| *id == unit.experiment && **subject == unit.subject);
+            .find(|(id, subject, _)| *id == setup.experiment && **subject == setup.subject);
         match group {
-            Some((_, _, units)) => units.push(unit),
-            None => groups.push((unit.experiment, &unit.subject, vec![unit])),
+            Some((_, _, setups)) => setups.push(setup),
+            None => groups.push((setup.experiment, &setup.subject, vec![setup])),
         }
     }
     groups
         .into_iter()
-        .map(|(id, subject, units)| Experiment {
+        .map(|(id, subject, setups)| Experiment {
             id,
             title: id.title().to_owned(),
             device: subject.device.clone(),
             framework: subject.framework.clone(),
-            starts: units
+            starts: setups
                 .iter()
-                .map(|unit| unit.starts.len())
+                .map(|setup| setup.starts.len())
                 .max()
                 .unwrap_or(0),
-            series: units
+            series: setups
                 .iter()
-                .flat_map(|unit| series_of(unit, measured.settings.seed))
+                .flat_map(|setup| series_of(setup, measured.settings.seed))
                 .collect(),
-            skipped: skipped(&units),
-            failures: units.iter().flat_map(|unit| failures(unit)).collect(),
+            skipped: skipped(&setups),
+            failures: setups.iter().flat_map(|setup| failures(setup)).collect(),
         })
         .collect()
 }
 
-fn series_of(unit: &Unit, seed: u64) -> Vec<Series> {
+fn series_of(setup: &Setup, seed: u64) -> Vec<Series> {
     let mut keys: Vec<(&str, Option<u64>, SampleKind)> = Vec::new();
-    for sample in unit.starts.iter().flat_map(|start| &start.samples) {
+    for sample in setup.starts.iter().flat_map(|start| &start.samples) {
         let key = (sample.name.as_str(), sample.size, sample.kind);
         if !keys.contains(&key) {
             keys.push(key);
@@ -86,9 +90,9 @@ fn series_of(unit: &Unit, seed: u64) -> Vec<Series> {
     }
     keys.into_iter()
         .filter_map(|(name, size, kind)| {
-            let all = values_by_start(unit, name, size);
+            let all = values_by_start(setup, name, size);
             // One list per start; empty where a start did not reach this series.
-            let mut iterations = vec![Vec::new(); unit.starts.len()];
+            let mut iterations = vec![Vec::new(); setup.starts.len()];
             for (index, values) in &all {
                 iterations[*index].clone_from(values);
             }
@@ -101,7 +105,7 @@ fn series_of(unit: &Unit, seed: u64) -> Vec<Series> {
             let starts = values(&later.starts);
             let mut series = Series {
                 name: name.to_owned(),
-                variant: unit.variant.clone(),
+                variant: setup.variant.clone(),
                 kind,
                 size,
                 first: 0.0,
@@ -175,11 +179,11 @@ fn first_and_later(kind: SampleKind, values: &[f64]) -> Option<(f64, f64)> {
     Some((*first, stats::median(later).unwrap_or(0.0)))
 }
 
-fn skipped(units: &[&Unit]) -> Vec<Skipped> {
+fn skipped(setups: &[&Setup]) -> Vec<Skipped> {
     let mut all: Vec<Skipped> = Vec::new();
-    for skipped in units
+    for skipped in setups
         .iter()
-        .flat_map(|unit| &unit.starts)
+        .flat_map(|setup| &setup.starts)
         .flat_map(|start| &start.skipped)
     {
         if !all.iter().any(|known| known.what == skipped.what) {
@@ -189,14 +193,15 @@ fn skipped(units: &[&Unit]) -> Vec<Skipped> {
     all
 }
 
-fn failures(unit: &Unit) -> Vec<Failure> {
-    unit.starts
+fn failures(setup: &Setup) -> Vec<Failure> {
+    setup
+        .starts
         .iter()
         .enumerate()
         .filter_map(|(index, start)| match &start.outcome {
             Outcome::Completed => None,
             Outcome::Failed(what) => Some(Failure {
-                variant: unit.variant.clone(),
+                variant: setup.variant.clone(),
                 start: index,
                 what: what.clone(),
             }),

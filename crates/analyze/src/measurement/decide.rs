@@ -1,4 +1,4 @@
-//! Decides which remedies are kept, from the starts of all variants.
+//! Decides which remedies are kept, from the starts of all configurations.
 //!
 //! A remedy may save time alone but not in combination with others: modules that are
 //! already imported need not be prefetched. So the remedy that saves the most alone is kept
@@ -11,9 +11,11 @@
 //! time on top of the warm parent that it belongs to, and the hot one only if it saves time
 //! on top of the parked one, since it holds device memory.
 
+use preheat_model::RemedyId;
+
 use super::{
-    Decision, MEASUREMENT_SCHEMA, MeasurementReport, RemedyResult, SkippedRemedy, Variant,
-    VariantResult,
+    Configuration, ConfigurationResult, Decision, MEASUREMENT_SCHEMA, MeasurementReport,
+    RemedyResult, SkippedRemedy,
 };
 use crate::run::{self, CauseSeconds, IterationsBy, RunReport, Temperature};
 use crate::stats::Estimate;
@@ -34,24 +36,18 @@ const ITERATIONS: usize = 20;
 /// runs count in full.
 const RUN: usize = 1000;
 
-/// The remedy that a standby needs, and the two forms.
-const WARM_PARENT: &str = "warm-parent";
-const PARKED: &str = "standby-parked";
-const HOT: &str = "standby-hot";
-
-fn is_standby(id: &str) -> bool {
-    id == PARKED || id == HOT
-}
-
-/// Evaluates the starts of all variants. `preheat` is the version of this program.
+/// Evaluates the starts of all configurations. `preheat` is the version of this program.
 pub fn decide(
-    variants: &[Variant],
+    configurations: &[Configuration],
     skipped: Vec<SkippedRemedy>,
     preheat: &str,
 ) -> MeasurementReport {
-    let all = Measured::of(variants);
-    let plain = variants.iter().find(|variant| variant.remedies.is_empty());
-    let shown: Vec<VariantResult> = (0..variants.len()).map(|at| all.shown(at)).collect();
+    let all = Measured::of(configurations);
+    let plain = configurations
+        .iter()
+        .find(|configuration| configuration.remedies.is_empty());
+    let shown: Vec<ConfigurationResult> =
+        (0..configurations.len()).map(|at| all.shown(at)).collect();
     let remedies = all.decided(plain.map(|plain| plain.report));
     let kept = remedies.iter().filter(|result| result.kept.is_kept());
     let mut notes = Vec::new();
@@ -61,8 +57,8 @@ pub fn decide(
             "No iterations were found: times are those to the end of the program.".to_owned(),
         );
     }
-    let failed: usize = (variants.iter())
-        .flat_map(|variant| &variant.report.starts)
+    let failed: usize = (configurations.iter())
+        .flat_map(|configuration| &configuration.report.starts)
         .filter(|start| start.exit_code != 0)
         .count();
     match failed {
@@ -78,8 +74,8 @@ pub fn decide(
         command: plain.map_or_else(Vec::new, |plain| plain.report.command.clone()),
         iteration: (plain.filter(|_| repeats))
             .map_or_else(String::new, |plain| plain.report.iteration.clone()),
-        variants: shown,
-        kept: kept.map(|result| result.id.clone()).collect(),
+        configurations: shown,
+        kept: kept.map(|result| result.id).collect(),
         remedies,
         skipped,
         interrupted: false,
@@ -95,43 +91,43 @@ struct Difference {
     p: f64,
 }
 
-/// The logarithms of the times of all variants.
+/// The logarithms of the times of all configurations.
 struct Measured<'a> {
-    variants: &'a [Variant<'a>],
+    configurations: &'a [Configuration<'a>],
     logs: Vec<Vec<f64>>,
     to_first: bool,
 }
 
 impl<'a> Measured<'a> {
-    fn of(variants: &'a [Variant<'a>]) -> Measured<'a> {
-        let to_first = variants.iter().all(|variant| {
-            let counted = run::counted(&variant.report.starts, temperature(variant));
+    fn of(configurations: &'a [Configuration<'a>]) -> Measured<'a> {
+        let to_first = configurations.iter().all(|configuration| {
+            let counted = run::counted(&configuration.report.starts, temperature(configuration));
             counted.recorded
         });
-        let logs = (variants.iter())
-            .map(|variant| {
-                let times = times(variant, to_first).into_iter();
+        let logs = (configurations.iter())
+            .map(|configuration| {
+                let times = times(configuration, to_first).into_iter();
                 times.map(f64::ln).collect()
             })
             .collect();
         Measured {
-            variants,
+            configurations,
             logs,
             to_first,
         }
     }
 
-    fn shown(&self, at: usize) -> VariantResult {
-        let variant = &self.variants[at];
+    fn shown(&self, at: usize) -> ConfigurationResult {
+        let configuration = &self.configurations[at];
         let mean = mean(&self.logs[at]);
         let compared = self
-            .find(&[], variant.against)
-            .filter(|_| !variant.remedies.is_empty())
+            .find(&[], configuration.against)
+            .filter(|_| !configuration.remedies.is_empty())
             .and_then(|plain| self.difference(plain, at));
-        VariantResult {
-            remedies: variant.remedies.iter().map(|id| (*id).to_owned()).collect(),
-            against: variant.against,
-            recording: variant.recording.to_owned(),
+        ConfigurationResult {
+            remedies: configuration.remedies.to_vec(),
+            against: configuration.against,
+            recording: configuration.recording.to_owned(),
             time_to_first: mean.map(|mean| Estimate {
                 value: mean.value.exp(),
                 low: mean.interval.map(|(low, _)| low.exp()),
@@ -146,7 +142,7 @@ impl<'a> Measured<'a> {
 
     /// The causes of the time to first.
     fn causes(&self, at: usize) -> Vec<CauseSeconds> {
-        let mut causes: Vec<CauseSeconds> = (self.variants[at].report.causes.iter())
+        let mut causes: Vec<CauseSeconds> = (self.configurations[at].report.causes.iter())
             .filter(|_| self.to_first)
             .map(|of| CauseSeconds {
                 cause: of.cause,
@@ -157,15 +153,19 @@ impl<'a> Measured<'a> {
         causes
     }
 
-    /// The variant with exactly these remedies.
-    fn find(&self, remedies: &[&str], against: Temperature) -> Option<usize> {
-        self.variants.iter().position(|variant| {
-            let same = remedies.iter().all(|id| variant.remedies.contains(id));
-            variant.against == against && variant.remedies.len() == remedies.len() && same
+    /// The configuration with exactly these remedies.
+    fn find(&self, remedies: &[RemedyId], against: Temperature) -> Option<usize> {
+        self.configurations.iter().position(|configuration| {
+            let same = remedies
+                .iter()
+                .all(|id| configuration.remedies.contains(id));
+            configuration.against == against
+                && configuration.remedies.len() == remedies.len()
+                && same
         })
     }
 
-    /// The saving of the second variant over the first.
+    /// The saving of the second configuration over the first.
     fn difference(&self, first: usize, second: usize) -> Option<Difference> {
         let (first, second) = (&self.logs[first], &self.logs[second]);
         let tested = welch(second, first)?;
@@ -189,10 +189,10 @@ impl<'a> Measured<'a> {
     /// Decides which remedies are kept, with the reason.
     fn decided(&self, plain: Option<&RunReport>) -> Vec<RemedyResult> {
         let mut remedies: Vec<Candidate> = Vec::new();
-        for variant in self.variants {
-            for &id in variant.remedies {
+        for configuration in self.configurations {
+            for &id in configuration.remedies {
                 if remedies.iter().all(|known| known.id != id) {
-                    remedies.push(self.candidate(id, variant.against));
+                    remedies.push(self.candidate(id, configuration.against));
                 }
             }
         }
@@ -220,7 +220,7 @@ impl<'a> Measured<'a> {
         let is_best = |at: usize| {
             let alike = (0..remedies.len())
                 .filter(|other| remedies[*other].against == remedies[at].against)
-                .filter(|other| !is_standby(remedies[*other].id) && helps(2 * other));
+                .filter(|other| !remedies[*other].id.is_standby() && helps(2 * other));
             let best = alike.max_by(|a, b| remedies[*a].saved().total_cmp(&remedies[*b].saved()));
             best == Some(at)
         };
@@ -240,7 +240,7 @@ impl<'a> Measured<'a> {
                 _ => Decision::Unclear,
             };
             RemedyResult {
-                id: candidate.id.to_owned(),
+                id: candidate.id,
                 predicted: plain.and_then(|plain| self.predicted(candidate, plain)),
                 alone: candidate.alone.map(|of| of.saved),
                 with_others: candidate.beside.map(|of| of.saved),
@@ -256,17 +256,23 @@ impl<'a> Measured<'a> {
 
     /// Keeps one form of standby.
     fn choose_form(&self, decisions: &mut [RemedyResult]) {
-        let kept = |of: &RemedyResult, id: &str| of.id == id && of.kept.is_kept();
-        let both = [PARKED, HOT].map(|id| decisions.iter().any(|of| kept(of, id)));
+        let kept = |of: &RemedyResult, id: RemedyId| of.id == id && of.kept.is_kept();
+        let both = [RemedyId::StandbyParked, RemedyId::StandbyHot]
+            .map(|id| decisions.iter().any(|of| kept(of, id)));
         if both != [true, true] {
             return;
         }
-        let [parked, hot] = [PARKED, HOT].map(|id| self.find(&[id], Temperature::Process));
+        let [parked, hot] = [RemedyId::StandbyParked, RemedyId::StandbyHot]
+            .map(|id| self.find(&[id], Temperature::Process));
         let faster = parked
             .zip(hot)
             .and_then(|(parked, hot)| self.difference(parked, hot))
             .is_some_and(|of| of.p < SIGNIFICANCE && of.saved.value > 0.0);
-        let other = if faster { PARKED } else { HOT };
+        let other = if faster {
+            RemedyId::StandbyParked
+        } else {
+            RemedyId::StandbyHot
+        };
         for of in decisions.iter_mut().filter(|of| of.id == other) {
             of.kept = Decision::OtherForm;
         }
@@ -277,7 +283,7 @@ impl<'a> Measured<'a> {
     /// no cache, as JAX does not.
     fn predicted(&self, candidate: &Candidate, plain: &RunReport) -> Option<f64> {
         let mut remedies = plain.remedies.iter();
-        let by_plain = remedies.find(|remedy| remedy.id.as_str() == candidate.id);
+        let by_plain = remedies.find(|remedy| remedy.id == candidate.id);
         let by_plain = by_plain.map(|remedy| remedy.saving);
         let by = match candidate.against {
             Temperature::Caches => {
@@ -290,11 +296,11 @@ impl<'a> Measured<'a> {
         Some(by).filter(|by| *by > 0.0)
     }
 
-    /// Returns true if later iterations of the second variant are slower than those of the
+    /// Returns true if later iterations of the second configuration are slower than those of the
     /// first, by so much that a run loses what the second saves at the start.
     fn slows(&self, first: usize, second: usize) -> bool {
         let saved = self.difference(first, second).map(|of| of.saved.value);
-        let [first, second] = [first, second].map(|at| &self.variants[at]);
+        let [first, second] = [first, second].map(|at| &self.configurations[at]);
         if first.report.iteration != second.report.iteration {
             return false;
         }
@@ -310,24 +316,24 @@ impl<'a> Measured<'a> {
             && welch(&second, &first).is_some_and(|tested| tested.p < SLOWER_SIGNIFICANCE)
     }
 
-    fn candidate(&self, id: &'a str, against: Temperature) -> Candidate<'a> {
+    fn candidate(&self, id: RemedyId, against: Temperature) -> Candidate {
         let single = self.find(&[id], against);
         let plain = self.find(&[], against);
         // All remedies together, and the same without this one.
-        let together = (0..self.variants.len())
-            .filter(|at| self.variants[*at].against == against)
-            .max_by_key(|at| self.variants[*at].remedies.len())
+        let together = (0..self.configurations.len())
+            .filter(|at| self.configurations[*at].against == against)
+            .max_by_key(|at| self.configurations[*at].remedies.len())
             .filter(|at| {
-                let remedies = self.variants[*at].remedies;
+                let remedies = self.configurations[*at].remedies;
                 remedies.len() > 1 && remedies.contains(&id)
             });
-        let over_parent = || self.difference(self.find(&[WARM_PARENT], against)?, single?);
+        let over_parent = || self.difference(self.find(&[RemedyId::WarmParent], against)?, single?);
         let beside = together.and_then(|together| {
-            let all = self.variants[together].remedies.iter();
-            let others: Vec<&str> = all.copied().filter(|other| *other != id).collect();
+            let all = self.configurations[together].remedies.iter();
+            let others: Vec<RemedyId> = all.copied().filter(|other| *other != id).collect();
             self.difference(self.find(&others, against)?, together)
         });
-        let beside = match is_standby(id) {
+        let beside = match id.is_standby() {
             true => over_parent(),
             false => beside,
         };
@@ -347,8 +353,8 @@ impl<'a> Measured<'a> {
 }
 
 /// The measurements of a remedy.
-struct Candidate<'a> {
-    id: &'a str,
+struct Candidate {
+    id: RemedyId,
     /// The temperature of the plain starts it is compared with.
     against: Temperature,
     /// The time of a plain start at that temperature.
@@ -360,27 +366,27 @@ struct Candidate<'a> {
     beside: Option<Difference>,
 }
 
-impl Candidate<'_> {
+impl Candidate {
     fn saved(&self) -> f64 {
         self.alone.map_or(f64::NEG_INFINITY, |of| of.saved.value)
     }
 }
 
-/// The temperature of a variant's own starts: with kept caches, they are not cold.
-fn temperature(variant: &Variant) -> Temperature {
+/// The temperature of a configuration's own starts: with kept caches, they are not cold.
+fn temperature(configuration: &Configuration) -> Temperature {
     let has = |of: Temperature| {
-        let mut starts = variant.report.starts.iter();
+        let mut starts = configuration.report.starts.iter();
         starts.any(|start| start.temperature == of)
     };
-    match has(variant.against) {
-        true => variant.against,
+    match has(configuration.against) {
+        true => configuration.against,
         false => Temperature::Process,
     }
 }
 
 /// The logarithm of the median later iteration, in each start that counts.
-fn later(variant: &Variant) -> Vec<f64> {
-    let counted = run::counted(&variant.report.starts, temperature(variant));
+fn later(configuration: &Configuration) -> Vec<f64> {
+    let counted = run::counted(&configuration.report.starts, temperature(configuration));
     let starts = counted.starts.into_iter();
     starts
         .filter(|start| start.exit_code == 0 && start.iterations.len() >= ITERATIONS)
@@ -391,8 +397,8 @@ fn later(variant: &Variant) -> Vec<f64> {
 }
 
 /// The times of the starts that count.
-fn times(variant: &Variant, to_first: bool) -> Vec<f64> {
-    let counted = run::counted(&variant.report.starts, temperature(variant));
+fn times(configuration: &Configuration, to_first: bool) -> Vec<f64> {
+    let counted = run::counted(&configuration.report.starts, temperature(configuration));
     let starts = counted.starts.into_iter();
     starts
         .filter(|start| start.exit_code == 0)

@@ -1,7 +1,7 @@
 //! Measured remedies: what each saved, what was predicted, and which are kept.
 //!
 //! Some starts of a program were plain, others had one or more remedies, and all of them
-//! were interleaved ([`Variant`]). The saving of a remedy is measured against plain starts
+//! were interleaved ([`Configuration`]). The saving of a remedy is measured against plain starts
 //! at the same temperature. A remedy is kept only if its saving is significant
 //! ([`decide`]).
 
@@ -9,16 +9,19 @@ mod decide;
 
 pub use decide::decide;
 pub(crate) use preheat_model::measurement::{
-    Decision, MEASUREMENT_SCHEMA, MeasurementReport, RemedyResult, SkippedRemedy, VariantResult,
+    ConfigurationResult, Decision, MEASUREMENT_SCHEMA, MeasurementReport, RemedyResult,
+    SkippedRemedy,
 };
+
+use preheat_model::RemedyId;
 
 use crate::run::{RunReport, Temperature};
 
-/// The starts of one variant.
+/// The starts of one configuration.
 #[derive(Clone, Copy, Debug)]
-pub struct Variant<'a> {
-    /// The ids of their remedies; empty for plain starts.
-    pub remedies: &'a [&'a str],
+pub struct Configuration<'a> {
+    /// Their remedies; empty for plain starts.
+    pub remedies: &'a [RemedyId],
     /// The temperature of the plain starts they are compared with; for plain starts, their
     /// own.
     pub against: Temperature,

@@ -21,7 +21,7 @@ pub struct Findings {
     /// Additional data for the HTML page.
     pub view: RunView,
     /// All items behind the causes; the document lists only the largest.
-    pub behind: AllItems,
+    pub all_items: AllItems,
     /// Each start separately, for exporters.
     pub starts: Vec<StartAnalysis>,
 }
@@ -80,7 +80,7 @@ pub fn analyze(recording: &Recording) -> Findings {
             .extend(found.and_then(|found| concurrent::note(start.trace, found)));
         report.notes.extend(found.and_then(concurrent::concurrent));
     }
-    report.ladder = groups.iter().rev().map(Group::rung).collect();
+    report.ladder = groups.iter().rev().map(Group::temperature_report).collect();
     match warmest {
         Some(group) => {
             numbers(&mut report, group);
@@ -91,15 +91,15 @@ pub fn analyze(recording: &Recording) -> Findings {
         None => report.time_to_first = walls(&report, recording.manifest.settings.seed),
     }
     let mut view = RunView::default();
-    let mut behind = AllItems::default();
+    let mut all_items = AllItems::default();
     if let (Some(start), Some(examined)) = (seen.get(shown), examined.get(shown)) {
         let trees: Vec<Tree> = start.facts.iter().map(Tree::of).collect();
-        behind = items::list(examined, start, &trees);
+        all_items = items::list(examined, start, &trees);
         let mut functions = Functions::of(examined, start.trace);
         report.memory = memory::report(recording, shown, start, examined);
         report.notes.extend(memory::note(start, examined));
         let causes = warmest.map(|group| &group.causes);
-        report.causes = causes_of(causes, examined, &mut behind, &report);
+        report.causes = causes_of(causes, examined, &mut all_items, &report);
         open_own_cpu(&mut report, examined, &mut functions);
         let (timed, more) = timers::summarize(&timers::SummaryInput {
             starts: &seen,
@@ -135,7 +135,7 @@ pub fn analyze(recording: &Recording) -> Findings {
         view = viewing::view(shown, start, examined, &trees);
         view.functions = functions.flame;
     } else {
-        report.causes = causes_of(None, &nothing(), &mut behind, &report);
+        report.causes = causes_of(None, &nothing(), &mut all_items, &report);
     }
     let starts = (examined.iter().zip(&facts))
         .map(|(examined, facts)| examined.analysis(facts))
@@ -143,7 +143,7 @@ pub fn analyze(recording: &Recording) -> Findings {
     Findings {
         report,
         view,
-        behind,
+        all_items,
         starts,
     }
 }
@@ -226,11 +226,10 @@ fn without_comparison(report: &mut RunReport) {
     (report.warmup, report.excess) = (None, None);
     report.first_excess.clear();
     report.second_excess.clear();
-    match report.unit {
-        Some(IterationUnit::Models) => {
-            (report.steady, report.second, report.best) = (None, None, None);
-        }
-        _ => report.first = None,
+    if report.unit == Some(IterationUnit::Models) {
+        (report.steady, report.second, report.best) = (None, None, None);
+    } else {
+        report.first = None;
     }
 }
 
@@ -257,7 +256,7 @@ fn scale(report: &RunReport, examined: &Examined) -> f64 {
 fn causes_of(
     causes: Option<&[f64; CAUSES]>,
     examined: &Examined,
-    behind: &mut AllItems,
+    all_items: &mut AllItems,
     report: &RunReport,
 ) -> Vec<CauseReport> {
     let total = report.time_to_first.value;
@@ -266,7 +265,7 @@ fn causes_of(
     unexplained[Cause::Unexplained.index()] = total;
     let causes = causes.unwrap_or(&unexplained);
     let mut reports: Vec<CauseReport> = Vec::new();
-    for (cause, items) in Cause::ALL.into_iter().zip(&mut behind.items) {
+    for (cause, items) in Cause::ALL.into_iter().zip(&mut all_items.items) {
         let seconds = causes[cause.index()];
         let bytes = memory::of_cause(&report.memory, cause);
         if seconds <= 0.0 && bytes.is_none() {
@@ -286,7 +285,7 @@ fn causes_of(
                 item.waiting = item.waiting.map(|waiting| waiting * scale);
             }
             if cause == Cause::PythonImports {
-                (behind.modules.iter_mut()).for_each(|module| module.own *= scale);
+                (all_items.modules.iter_mut()).for_each(|module| module.own *= scale);
             }
         }
         reports.push(CauseReport {

@@ -4,7 +4,7 @@
 //! kernel's first launch) are in `facts`.
 
 use preheat_model::run::SpanCause;
-use preheat_model::run::trace::Process;
+use preheat_model::run::trace::{Process, base_name};
 
 use super::Cause;
 use super::facts::Facts;
@@ -118,7 +118,7 @@ const FAMILIES: &[(&str, Cause)] = &[
 
 /// The meaning of the function `name`.
 pub(super) fn meaning(name: &str) -> Meaning {
-    let name = base(name);
+    let name = base_name(name);
     if let Some((_, cause)) = NAMES.iter().find(|(whole, _)| *whole == name) {
         return Meaning::Is(*cause);
     }
@@ -132,20 +132,6 @@ pub(super) fn meaning(name: &str) -> Meaning {
         return Meaning::Copy;
     }
     Meaning::Plain
-}
-
-/// Strips the suffixes for versions and per-thread default streams.
-pub(super) fn base(name: &str) -> &str {
-    let name = name.strip_suffix("_ptsz").unwrap_or(name);
-    let name = name.strip_suffix("_ptds").unwrap_or(name);
-    match name.rsplit_once("_v") {
-        Some((base, version))
-            if !version.is_empty() && version.bytes().all(|b| b.is_ascii_digit()) =>
-        {
-            base
-        }
-        _ => name,
-    }
 }
 
 /// Returns true if calls with this cause return only after the device has finished its
@@ -207,12 +193,5 @@ mod tests {
         }
         assert_eq!(meaning("cuMemcpyAsync_ptsz"), Meaning::Copy);
         assert_eq!(meaning("cuMemcpy2D_v2"), Meaning::Copy);
-    }
-
-    #[test]
-    fn only_version_suffixes_are_stripped() {
-        assert_eq!(base("cuMemAlloc_v2"), "cuMemAlloc");
-        assert_eq!(base("cudnn_very_v"), "cudnn_very_v");
-        assert_eq!(base("cuMemcpyAsync_v3_ptsz"), "cuMemcpyAsync");
     }
 }

@@ -5,7 +5,7 @@ use super::driver_calls::{Meaning, meaning};
 use super::items::{file_name, package};
 use super::memory::Ranges;
 use super::nested::Waiting;
-use super::trace::{Process, Span, Usage, What};
+use super::trace::{Process, Span, SpanKind, Usage};
 use super::{Cause, torch_compile};
 
 /// A process, with facts about all of its spans.
@@ -20,7 +20,7 @@ pub(super) struct Facts<'a> {
     /// Indexed by function: the time of its first launch.
     first_launch: Vec<u64>,
     /// Indexed by thread: the number of spans of each type.
-    counts: Vec<[u32; What::COUNT]>,
+    counts: Vec<[u32; SpanKind::COUNT]>,
     /// Indexed like `bytecode`: the import that caused the compilation.
     compiled_for: Vec<Option<u32>>,
     /// Addresses ever allocated on the device, and page-locked addresses.
@@ -68,21 +68,21 @@ impl<'a> Facts<'a> {
                 })
                 .collect(),
             first_launch: vec![u64::MAX; process.functions.len()],
-            counts: vec![[0; What::COUNT]; process.threads.len()],
+            counts: vec![[0; SpanKind::COUNT]; process.threads.len()],
             compiled_for: vec![None; process.bytecode.len()],
             device: Ranges::default(),
             pinned: Ranges::default(),
             waiting: Waiting::new(process),
         };
         for (index, thread) in process.threads.iter().enumerate() {
-            let mut counts = [0; What::COUNT];
+            let mut counts = [0; SpanKind::COUNT];
             let mut imports: Vec<&Span> = Vec::new();
             for span in &thread.spans {
                 counts[span.what.index()] += 1;
-                if matches!(span.what, What::Import | What::Bytecode) {
+                if matches!(span.what, SpanKind::Import | SpanKind::Bytecode) {
                     while imports.pop_if(|outer| outer.end <= span.begin).is_some() {}
                     match span.what {
-                        What::Import => imports.push(span),
+                        SpanKind::Import => imports.push(span),
                         _ => facts.see_compiled(span, imports.last().copied()),
                     }
                 }
@@ -118,12 +118,12 @@ impl<'a> Facts<'a> {
 
     fn see(&mut self, span: &Span) {
         match span.what {
-            What::Launch => {
+            SpanKind::Launch => {
                 if let Some(first) = self.first_launch.get_mut(span.detail as usize) {
                     *first = span.begin.min(*first);
                 }
             }
-            What::Allocate => {
+            SpanKind::Allocate => {
                 let pinned = self.meaning(span) == Meaning::Is(Cause::PinnedAllocation);
                 let made = self.process.allocations.get(span.detail as usize);
                 if let Some(made) = made.filter(|made| made.status == 0) {
@@ -135,7 +135,11 @@ impl<'a> Facts<'a> {
                     ranges.add(made.pointer, made.bytes);
                 }
             }
-            What::Heavy | What::Module | What::Import | What::Load | What::Bytecode => {
+            SpanKind::Heavy
+            | SpanKind::Module
+            | SpanKind::Import
+            | SpanKind::Load
+            | SpanKind::Bytecode => {
                 if let Some(usage) = usage(self.process, span) {
                     self.waiting.see(span, usage);
                 }
@@ -150,13 +154,13 @@ impl<'a> Facts<'a> {
     }
 
     /// The number of spans of a type in a thread.
-    pub(super) fn count(&self, thread: usize, what: impl Into<What>) -> u32 {
+    pub(super) fn count(&self, thread: usize, what: impl Into<SpanKind>) -> u32 {
         let what = what.into().index();
         self.counts.get(thread).map_or(0, |counts| counts[what])
     }
 
     /// The number of spans of a type in all threads.
-    pub(super) fn count_in_all(&self, what: impl Into<What>) -> u64 {
+    pub(super) fn count_in_all(&self, what: impl Into<SpanKind>) -> u64 {
         let what = what.into().index();
         let counts = self.counts.iter();
         counts.map(|counts| u64::from(counts[what])).sum()
@@ -165,29 +169,35 @@ impl<'a> Facts<'a> {
     /// Returns true if the span is a call to a driver or library.
     pub(super) fn is_call(&self, span: &Span) -> bool {
         match span.what {
-            What::Call
-            | What::Heavy
-            | What::Allocate
-            | What::Free
-            | What::Copy
-            | What::Launch
-            | What::Module
-            | What::Lookup => true,
-            What::Import | What::Bytecode | What::Load | What::Iteration(_) | What::Range => false,
+            SpanKind::Call
+            | SpanKind::Heavy
+            | SpanKind::Allocate
+            | SpanKind::Free
+            | SpanKind::Copy
+            | SpanKind::Launch
+            | SpanKind::Module
+            | SpanKind::Lookup => true,
+            SpanKind::Import
+            | SpanKind::Bytecode
+            | SpanKind::Load
+            | SpanKind::Iteration(_)
+            | SpanKind::Range => false,
         }
     }
 
     /// Returns true if this launch is the first of its kernel.
     pub(super) fn is_first_launch(&self, span: &Span) -> bool {
-        span.what == What::Launch
+        span.what == SpanKind::Launch
             && self.first_launch.get(span.detail as usize) == Some(&span.begin)
     }
 
     /// Returns true if the span returns only after the device has finished its work.
     pub(super) fn waits_for_device(&self, span: &Span) -> bool {
         match span.what {
-            What::Call | What::Heavy => self.meaning(span) == Meaning::Is(Cause::WaitingForDevice),
-            What::Copy => self.copy(span) == Some(Cause::DeviceToHost),
+            SpanKind::Call | SpanKind::Heavy => {
+                self.meaning(span) == Meaning::Is(Cause::WaitingForDevice)
+            }
+            SpanKind::Copy => self.copy(span) == Some(Cause::DeviceToHost),
             _ => false,
         }
     }
@@ -201,8 +211,8 @@ impl<'a> Facts<'a> {
     ) -> Option<ClassifiedSpan> {
         let symbol = ItemRef::Symbol(u32::from(span.symbol));
         let (cause, thing) = match span.what {
-            What::Iteration(_) => return None,
-            What::Range if self.compiling.get(span.detail as usize) == Some(&true) => {
+            SpanKind::Iteration(_) => return None,
+            SpanKind::Range if self.compiling.get(span.detail as usize) == Some(&true) => {
                 // The outermost range is named after the compiled function, the inner ones
                 // after compiler passes. The phases of torch.compile are separate items.
                 let outer = within.filter(|outer| outer.cause == Cause::KernelCompilation);
@@ -211,14 +221,14 @@ impl<'a> Facts<'a> {
                 let thing = outer.map_or(ItemRef::Text(span.detail), |outer| outer.thing);
                 (Some(Cause::KernelCompilation), thing)
             }
-            What::Range => return None,
-            What::Import => (Some(Cause::PythonImports), ItemRef::Import(span.detail)),
-            What::Load => (Some(Cause::LibraryLoading), ItemRef::Load(span.detail)),
-            What::Bytecode => (
+            SpanKind::Range => return None,
+            SpanKind::Import => (Some(Cause::PythonImports), ItemRef::Import(span.detail)),
+            SpanKind::Load => (Some(Cause::LibraryLoading), ItemRef::Load(span.detail)),
+            SpanKind::Bytecode => (
                 Some(Cause::BytecodeCompilation),
                 ItemRef::Bytecode(span.detail),
             ),
-            What::Launch if self.is_first_launch(span) => {
+            SpanKind::Launch if self.is_first_launch(span) => {
                 let named = self.process.functions.get(span.detail as usize);
                 let named = named.is_some_and(|function| !function.name.is_empty());
                 let thing = if named {
@@ -228,14 +238,14 @@ impl<'a> Facts<'a> {
                 };
                 (Some(Cause::KernelLoading), thing)
             }
-            What::Launch => (None, symbol),
-            What::Module => (Some(self.module(span)), symbol),
-            What::Lookup => (Some(Cause::KernelLoading), symbol),
-            What::Copy => (self.copy(span), symbol),
-            What::Allocate | What::Free | What::Call | What::Heavy => {
+            SpanKind::Launch => (None, symbol),
+            SpanKind::Module => (Some(self.module(span)), symbol),
+            SpanKind::Lookup => (Some(Cause::KernelLoading), symbol),
+            SpanKind::Copy => (self.copy(span), symbol),
+            SpanKind::Allocate | SpanKind::Free | SpanKind::Call | SpanKind::Heavy => {
                 let cause = match (self.meaning(span), span.what) {
                     (Meaning::Is(cause), _) => Some(cause),
-                    (_, What::Allocate | What::Free) => Some(Cause::DeviceAllocation),
+                    (_, SpanKind::Allocate | SpanKind::Free) => Some(Cause::DeviceAllocation),
                     _ => None,
                 };
                 (cause, symbol)
@@ -298,9 +308,9 @@ impl<'a> Facts<'a> {
     pub(super) fn bytes(&self, span: &Span) -> u64 {
         let at = span.detail as usize;
         match span.what {
-            What::Allocate => self.process.allocations.get(at).map_or(0, |a| a.bytes),
-            What::Copy => self.process.copies.get(at).map_or(0, |c| c.bytes),
-            What::Module => self.process.modules.get(at).map_or(0, |m| m.bytes),
+            SpanKind::Allocate => self.process.allocations.get(at).map_or(0, |a| a.bytes),
+            SpanKind::Copy => self.process.copies.get(at).map_or(0, |c| c.bytes),
+            SpanKind::Module => self.process.modules.get(at).map_or(0, |m| m.bytes),
             _ => 0,
         }
     }
@@ -329,11 +339,11 @@ fn is_compiling(name: &str) -> bool {
 pub(super) fn usage<'a>(process: &'a Process, span: &Span) -> Option<&'a Usage> {
     let at = span.detail as usize;
     match span.what {
-        What::Heavy => process.usages.get(at),
-        What::Module => process.modules.get(at).map(|m| &m.usage),
-        What::Import => process.imports.get(at).map(|i| &i.usage),
-        What::Load => process.loads.get(at).map(|l| &l.usage),
-        What::Bytecode => process.bytecode.get(at).map(|b| &b.usage),
+        SpanKind::Heavy => process.usages.get(at),
+        SpanKind::Module => process.modules.get(at).map(|m| &m.usage),
+        SpanKind::Import => process.imports.get(at).map(|i| &i.usage),
+        SpanKind::Load => process.loads.get(at).map(|l| &l.usage),
+        SpanKind::Bytecode => process.bytecode.get(at).map(|b| &b.usage),
         _ => None,
     }
 }

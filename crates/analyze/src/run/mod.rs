@@ -39,11 +39,12 @@ pub(crate) use items::LISTED_IMPORT;
 pub(crate) use preheat_model::run::{
     AfterReading, AllItems, AroundReport, Bar, Cause, CauseReport, CauseSeconds, Compiler,
     DeviceBytes, FirstBegin, FlameNode, FunctionReport, HostBytes, HostItem, HostMemory, HostPart,
-    HostProcess, HostUse, Importer, Item, IterationRule, IterationUnit, IterationsBy, LaterSaving,
-    LineRule, Manifest, MappedBytes, MappedSample, MarkReport, MemoryPoint, MemoryReport, Module,
-    NO_REPETITION, Origin, PathPart, RUN_SCHEMA, Recording, RegionReport, Remedy, RepeatReport,
-    Row, RunReport, RunView, Rung, Segment, StackFrame, Stacks, StartAnalysis, StartReport,
-    Temperature, ThreadReport, TimedFile, Timers, Unfinished, trace,
+    HostProcess, HostUse, ImportedModule, Importer, Item, IterationRule, IterationUnit,
+    IterationsBy, LaterSaving, LineRule, Manifest, MappedBytes, MappedSample, MarkReport,
+    MemoryPoint, MemoryReport, NO_REPETITION, Origin, PathPart, RUN_SCHEMA, Recording,
+    RegionReport, Remedy, RepeatReport, Row, RunReport, RunView, Segment, StackFrame, Stacks,
+    StartAnalysis, StartReport, Temperature, TemperatureReport, ThreadReport, TimedFile, Timers,
+    Unfinished, trace,
 };
 pub(crate) use summary::FEW_ITERATIONS;
 pub use timers::{

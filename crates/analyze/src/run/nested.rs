@@ -6,7 +6,7 @@
 //! its children.
 
 use super::facts::{ClassifiedSpan, Facts};
-use super::trace::{Process, Span, Usage, What};
+use super::trace::{Process, Span, SpanKind, Usage};
 
 /// Shares of waiting, indexed like the tables of the process.
 pub(super) struct Waiting {
@@ -73,11 +73,11 @@ impl Waiting {
 
     fn place(&mut self, span: &Span) -> Option<&mut f32> {
         let table = match span.what {
-            What::Heavy => &mut self.usages,
-            What::Module => &mut self.modules,
-            What::Import => &mut self.imports,
-            What::Load => &mut self.loads,
-            What::Bytecode => &mut self.bytecode,
+            SpanKind::Heavy => &mut self.usages,
+            SpanKind::Module => &mut self.modules,
+            SpanKind::Import => &mut self.imports,
+            SpanKind::Load => &mut self.loads,
+            SpanKind::Bytecode => &mut self.bytecode,
             _ => return None,
         };
         table.get_mut(span.detail as usize)
@@ -86,11 +86,11 @@ impl Waiting {
     /// The share of a span's time, without nested spans, that it waited; 0 if unknown.
     pub(super) fn share(&self, span: &Span) -> f32 {
         let table = match span.what {
-            What::Heavy => &self.usages,
-            What::Module => &self.modules,
-            What::Import => &self.imports,
-            What::Load => &self.loads,
-            What::Bytecode => &self.bytecode,
+            SpanKind::Heavy => &self.usages,
+            SpanKind::Module => &self.modules,
+            SpanKind::Import => &self.imports,
+            SpanKind::Load => &self.loads,
+            SpanKind::Bytecode => &self.bytecode,
             _ => return 0.0,
         };
         table.get(span.detail as usize).copied().unwrap_or(0.0)
@@ -219,9 +219,9 @@ mod tests {
         let mut waiting = Waiting::new(&process);
         // It lasts 100 and uses a processor for 40. Of the 60 spent waiting, 50 belong to
         // the load.
-        let outer = span(0, 100, What::Import, 0);
-        let load = span(10, 70, What::Load, 0);
-        let after = span(100, 110, What::Import, 1);
+        let outer = span(0, 100, SpanKind::Import, 0);
+        let load = span(10, 70, SpanKind::Load, 0);
+        let after = span(100, 110, SpanKind::Import, 1);
         waiting.see(&outer, &cpu(40));
         waiting.see(&load, &cpu(10));
         waiting.see(&after, &cpu(10));

@@ -4,7 +4,8 @@ use super::examine::{Examined, seconds};
 use super::iterations::StartData;
 use super::path::CAUSES;
 use super::{
-    Cause, CauseSeconds, Recording, Rung, StartReport, Temperature, counted, memory, temperatures,
+    Cause, CauseSeconds, Recording, StartReport, Temperature, TemperatureReport, counted, memory,
+    temperatures,
 };
 use crate::stats::{Class, Estimate, SeriesSummary, interval, paired_ratio, summarize};
 
@@ -189,8 +190,8 @@ pub(super) fn mean_shares(
 }
 
 impl Group {
-    pub(super) fn rung(&self) -> Rung {
-        Rung {
+    pub(super) fn temperature_report(&self) -> TemperatureReport {
+        TemperatureReport {
             temperature: self.temperature,
             starts: self.starts.len(),
             time_to_first: self.time_to_first,

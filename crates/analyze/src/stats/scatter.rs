@@ -145,8 +145,8 @@ pub(super) fn drifts(values: &[f64], tick: f64) -> bool {
     let sigma = (count * count * (2.0 * count + 1.0) / 12.0).sqrt();
     // Up to six against six cannot reach three sigma: there, the halves must not overlap
     // and must be far apart.
-    let apart = sum.abs() == 0.5 * count * count && a.max(b) > 1.25 * a.min(b);
-    sum.abs() > 3.0 * sigma || apart
+    let separated = sum.abs() == 0.5 * count * count && a.max(b) > 1.25 * a.min(b);
+    sum.abs() > 3.0 * sigma || separated
 }
 
 // Finds iterations that stand out from their neighbors.

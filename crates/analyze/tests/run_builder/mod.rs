@@ -4,9 +4,9 @@
 #![allow(dead_code, unused_imports)]
 
 use preheat_model::run::trace::{
-    Allocation, AllocatorSample, Bytecode, BytecodeWrite, Copied, DeviceMemory, Function, Import,
-    Load, Module, NoBytecode, Process, ProcessSample, Span, StartTrace, Symbol, Thread,
-    ThreadSample, Usage, What,
+    Allocation, AllocatorSample, Bytecode, BytecodeWrite, Copied, DeviceMemory, DeviceModule,
+    Function, Import, Load, NoBytecode, Process, ProcessSample, Span, SpanKind, StartTrace, Symbol,
+    Thread, ThreadSample, Usage,
 };
 
 pub fn ns(ms: f64) -> u64 {
@@ -90,7 +90,7 @@ impl Program {
         &mut self,
         thread: usize,
         (begin, end): (f64, f64),
-        what: What,
+        what: SpanKind,
         symbol: u16,
         detail: u32,
     ) {
@@ -106,7 +106,7 @@ impl Program {
 
     pub fn call_on(&mut self, thread: usize, name: &str, at: (f64, f64)) {
         let symbol = self.symbol(name);
-        self.span(thread, at, What::Call, symbol, 0);
+        self.span(thread, at, SpanKind::Call, symbol, 0);
     }
 
     pub fn call(&mut self, name: &str, at: (f64, f64)) {
@@ -117,7 +117,7 @@ impl Program {
         let symbol = self.symbol(name);
         let detail = self.process.usages.len() as u32;
         self.process.usages.push(usage(cpu));
-        self.span(0, at, What::Heavy, symbol, detail);
+        self.span(0, at, SpanKind::Heavy, symbol, detail);
     }
 
     pub fn import(&mut self, name: &str, (importer, main): (&str, &str), at: (f64, f64), cpu: f64) {
@@ -131,7 +131,7 @@ impl Program {
             failed: false,
             usage: usage(cpu),
         });
-        self.span(0, at, What::Import, 0, detail);
+        self.span(0, at, SpanKind::Import, 0, detail);
     }
 
     /// A module compiled from source in every start.
@@ -143,7 +143,7 @@ impl Program {
             write: BytecodeWrite::TurnedOff,
             usage: usage(at.1 - at.0),
         });
-        self.span(0, at, What::Bytecode, 0, detail);
+        self.span(0, at, SpanKind::Bytecode, 0, detail);
     }
 
     pub fn load(&mut self, path: &str, at: (f64, f64), cpu: f64) {
@@ -153,20 +153,20 @@ impl Program {
             failed: false,
             usage: usage(cpu),
         });
-        self.span(0, at, What::Load, 0, detail);
+        self.span(0, at, SpanKind::Load, 0, detail);
     }
 
     pub fn module(&mut self, bytes: u64, machine_code: &[u16], ptx: &[u16], at: (f64, f64)) {
         let symbol = self.symbol("cuLibraryLoadData");
         let detail = self.process.modules.len() as u32;
-        self.process.modules.push(Module {
+        self.process.modules.push(DeviceModule {
             bytes,
             machine_code: machine_code.to_vec(),
             ptx: ptx.to_vec(),
             handle: u64::from(detail) + 1,
             usage: usage(at.1 - at.0),
         });
-        self.span(0, at, What::Module, symbol, detail);
+        self.span(0, at, SpanKind::Module, symbol, detail);
     }
 
     pub fn function(&mut self, name: &str) -> u32 {
@@ -183,7 +183,7 @@ impl Program {
     pub fn launch_on(&mut self, thread: usize, kernel: &str, at: (f64, f64)) {
         let symbol = self.symbol("cuLaunchKernel");
         let detail = self.function(kernel);
-        self.span(thread, at, What::Launch, symbol, detail);
+        self.span(thread, at, SpanKind::Launch, symbol, detail);
     }
 
     pub fn launch(&mut self, kernel: &str, at: (f64, f64)) {
@@ -198,14 +198,14 @@ impl Program {
             pointer,
             status: 0,
         });
-        self.span(0, at, What::Allocate, symbol, detail);
+        self.span(0, at, SpanKind::Allocate, symbol, detail);
     }
 
     pub fn free(&mut self, name: &str, pointer: u64, at: (f64, f64)) {
         let symbol = self.symbol(name);
         let detail = self.process.frees.len() as u32;
         self.process.frees.push(pointer);
-        self.span(0, at, What::Free, symbol, detail);
+        self.span(0, at, SpanKind::Free, symbol, detail);
     }
 
     pub fn copy(
@@ -222,11 +222,11 @@ impl Program {
             destination,
             source,
         });
-        self.span(0, at, What::Copy, symbol, detail);
+        self.span(0, at, SpanKind::Copy, symbol, detail);
     }
 
     /// A step, model call or range with a name.
-    pub fn frame(&mut self, what: What, name: &str, at: (f64, f64)) {
+    pub fn frame(&mut self, what: SpanKind, name: &str, at: (f64, f64)) {
         let detail = self.text(name);
         self.span(0, at, what, 0, detail);
     }

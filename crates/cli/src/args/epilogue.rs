@@ -1,5 +1,7 @@
 //! The text below the flags of a help: paragraphs, and tables of two columns.
 
+use preheat_report::text_width;
+
 /// The narrowest second column of a table; below that, it begins on a separate line.
 const MIN_SECOND_COLUMN: usize = 24;
 /// The indent of a second column that begins on a separate line.
@@ -23,7 +25,7 @@ impl Item {
         let rest = line[at..].trim_start();
         Item {
             first: line[..at].to_owned(),
-            column: (line.chars().count()).saturating_sub(rest.chars().count()),
+            column: text_width(line).saturating_sub(text_width(rest)),
             rest: rest.to_owned(),
         }
     }
@@ -41,10 +43,10 @@ impl Item {
             text.push('\n');
             line.clear();
         }
-        line.push_str(indent.get(line.chars().count()..).unwrap_or_default());
+        line.push_str(indent.get(text_width(&line)..).unwrap_or_default());
         let mut begins = true;
         for word in self.rest.split_whitespace() {
-            if !begins && line.chars().count() + 1 + word.chars().count() > width {
+            if !begins && text_width(&line) + 1 + text_width(word) > width {
                 text.push_str(&line);
                 text.push('\n');
                 line.clone_from(&indent);

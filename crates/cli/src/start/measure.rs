@@ -9,7 +9,7 @@ use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
 use anyhow::{Context, Result};
-use preheat_analyze::measurement::{Variant, decide};
+use preheat_analyze::measurement::{self, decide};
 use preheat_analyze::run::{Findings, analyze};
 use preheat_host::interrupt::interrupted;
 use preheat_launch::{LaunchError, Request};
@@ -27,6 +27,7 @@ use crate::run::{PAGE, directory_line, name};
 use crate::saved::MEASUREMENT;
 use crate::show::{DocumentFormat, Targets};
 use crate::{output, recorded};
+use preheat_model::RemedyId;
 
 /// The default number of starts per configuration; the first is a warm-up.
 const STARTS: usize = 6;
@@ -131,15 +132,15 @@ pub fn run(arguments: &StartArguments) -> Result<ExitCode> {
         judged => judged?,
     };
     for remedy in &mut report.remedies {
-        remedy.holds = measured.holds(&remedy.id);
-        remedy.variables = (remedy.id.parse()).map_or(Vec::new(), |id| known.variables(id));
+        remedy.holds = measured.holds(remedy.id);
+        remedy.variables = Remedy::of(remedy.id).map_or(Vec::new(), |id| known.variables(id));
     }
     if interrupted {
         report.interrupt();
     } else if report.decides() {
         store_decision(&known, &report)?;
     }
-    if report.kept.iter().any(|id| id == Remedy::WarmParent.id()) {
+    if report.kept.contains(&RemedyId::WarmParent) {
         // The imports are known, so the next start can have its parent created.
         let _ = preheat_start::learn(&arguments.command, &first.imports);
     }
@@ -229,29 +230,31 @@ fn judged(
         }
         reports.push((place.display().to_string(), findings.report));
     }
-    let ids: Vec<Vec<&str>> = (configurations.iter())
+    let ids: Vec<Vec<RemedyId>> = (configurations.iter())
         .map(|configuration| {
             configuration
                 .remedies
                 .iter()
-                .map(|remedy| remedy.id())
+                .map(|remedy| remedy.remedy_id())
                 .collect()
         })
         .collect();
-    let variants: Vec<Variant> = (configurations.iter().zip(&ids).zip(&reports))
-        .map(|((configuration, remedies), (recording, report))| Variant {
-            remedies,
-            against: configuration.against,
-            recording,
-            report,
-        })
+    let starts: Vec<measurement::Configuration> = (configurations.iter().zip(&ids).zip(&reports))
+        .map(
+            |((configuration, remedies), (recording, report))| measurement::Configuration {
+                remedies,
+                against: configuration.against,
+                recording,
+                report,
+            },
+        )
         .collect();
     let skipped = skipped.iter().map(|(remedy, why)| SkippedRemedy {
-        id: remedy.id().to_owned(),
+        id: remedy.remedy_id(),
         why: why.to_string(),
     });
     Ok(decide(
-        &variants,
+        &starts,
         skipped.collect(),
         env!("CARGO_PKG_VERSION"),
     ))
@@ -268,7 +271,7 @@ fn add_predictions(report: &mut RunReport, plain: &RunReport) {
 
 /// Stores the remedies that help.
 fn store_decision(known: &CommandState, report: &MeasurementReport) -> Result<()> {
-    let kept = report.kept.iter().filter_map(|id| id.parse().ok());
+    let kept = report.kept.iter().filter_map(|id| Remedy::of(*id));
     let kept: Remedies = kept.collect();
     known.decide(&kept).context("cannot store the decision")
 }

@@ -1,5 +1,8 @@
 //! Finds the loader that an executable file requests, and detects a runtime that must be
 //! the first library.
+//!
+//! This decides whether a program is recorded, so a damaged file may not end in an error: it
+//! reads a few fields at their offsets, without mapping the file as `object` would.
 
 use std::fs::File;
 use std::os::unix::fs::FileExt;

@@ -148,7 +148,7 @@ pub struct Line {
     /// The limit: the largest allowed value.
     pub most: f64,
     /// The position in the budget file, if it comes from there.
-    pub place: Option<Place>,
+    pub place: Option<Position>,
     /// The measured value, if any.
     pub measured: Option<Estimate>,
     /// The number of starts behind it.
@@ -238,23 +238,23 @@ pub struct DraftLine {
 
 /// A position in a text; line and column count characters from 1.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Place {
+pub struct Position {
     /// The line.
     pub line: usize,
     /// The column.
     pub column: usize,
 }
 
-impl Place {
+impl Position {
     /// The position of the byte `at`, or of the end if the text is shorter.
-    pub fn of(text: &str, at: usize) -> Place {
+    pub fn of(text: &str, at: usize) -> Position {
         let mut at = at.min(text.len());
         while !text.is_char_boundary(at) {
             at -= 1;
         }
         let before = &text[..at];
         let line_start = before.rfind('\n').map_or(0, |newline| newline + 1);
-        Place {
+        Position {
             line: before.matches('\n').count() + 1,
             column: before[line_start..].chars().count() + 1,
         }
@@ -265,14 +265,14 @@ impl Place {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Misplaced {
     /// The position.
-    pub place: Place,
+    pub place: Position,
     /// The message.
     pub what: String,
 }
 
 impl fmt::Display for Misplaced {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Place { line, column } = self.place;
+        let Position { line, column } = self.place;
         write!(f, "{line}:{column}: {}", self.what)
     }
 }
@@ -287,7 +287,11 @@ mod tests {
     fn positions_count_characters_from_one() {
         let text = "a\r\nµs = 1\n";
         for (at, line, column) in [(0, 1, 1), (3, 2, 1), (5, 2, 2), (4, 2, 1), (999, 3, 1)] {
-            assert_eq!(Place::of(text, at), Place { line, column }, "byte {at}");
+            assert_eq!(
+                Position::of(text, at),
+                Position { line, column },
+                "byte {at}"
+            );
         }
     }
 }

@@ -21,7 +21,7 @@ pub struct Measured {
     /// The frameworks.
     pub frameworks: Vec<MeasuredFramework>,
     /// The measurements.
-    pub units: Vec<Unit>,
+    pub setups: Vec<Setup>,
 }
 
 /// The settings of a lab run.
@@ -91,7 +91,7 @@ pub(super) fn subject_label(device: &str, framework: Option<&str>) -> String {
 
 /// One experiment in one variant on one subject, with all its starts.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Unit {
+pub struct Setup {
     /// The experiment.
     pub experiment: ExperimentId,
     /// The subject.
@@ -167,11 +167,11 @@ impl Measured {
     /// Restores the measurements of a report. The variant and start in which something was
     /// skipped are not stored: it is assigned to the experiment's first start.
     pub fn from_report(report: &LabReport) -> Measured {
-        let mut units: Vec<Unit> = Vec::new();
+        let mut setups: Vec<Setup> = Vec::new();
         for experiment in &report.experiments {
             for series in &experiment.series {
                 for (index, values) in series.iterations.iter().enumerate() {
-                    let start = start_of(&mut units, experiment, &series.variant, index);
+                    let start = start_of(&mut setups, experiment, &series.variant, index);
                     if !values.is_empty() {
                         start.samples.push(Sample {
                             name: series.name.clone(),
@@ -183,7 +183,7 @@ impl Measured {
                 }
             }
             for failure in &experiment.failures {
-                start_of(&mut units, experiment, &failure.variant, failure.start).outcome =
+                start_of(&mut setups, experiment, &failure.variant, failure.start).outcome =
                     Outcome::Failed(failure.what.clone());
             }
             if !experiment.skipped.is_empty() {
@@ -191,7 +191,7 @@ impl Measured {
                     .series
                     .first()
                     .map_or("", |series| &series.variant);
-                start_of(&mut units, experiment, variant, 0)
+                start_of(&mut setups, experiment, variant, 0)
                     .skipped
                     .clone_from(&experiment.skipped);
             }
@@ -206,7 +206,7 @@ impl Measured {
                 .cloned()
                 .collect(),
             frameworks: report.frameworks.clone(),
-            units,
+            setups,
         }
     }
 }
@@ -219,22 +219,22 @@ fn current_name(experiment: ExperimentId, variant: &str) -> &str {
     }
 }
 
-/// Returns that start of the experiment's unit; creates it if necessary.
+/// Returns that start of the experiment's setup; creates it if necessary.
 fn start_of<'a>(
-    units: &'a mut Vec<Unit>,
+    setups: &'a mut Vec<Setup>,
     experiment: &Experiment,
     variant: &str,
     start: usize,
 ) -> &'a mut Start {
     let variant = current_name(experiment.id, variant);
-    let index = units.iter().position(|unit| {
-        unit.experiment == experiment.id
-            && unit.subject.device == experiment.device
-            && unit.subject.framework == experiment.framework
-            && unit.variant == variant
+    let index = setups.iter().position(|setup| {
+        setup.experiment == experiment.id
+            && setup.subject.device == experiment.device
+            && setup.subject.framework == experiment.framework
+            && setup.variant == variant
     });
     let index = index.unwrap_or_else(|| {
-        units.push(Unit {
+        setups.push(Setup {
             experiment: experiment.id,
             subject: Subject {
                 device: experiment.device.clone(),
@@ -243,9 +243,9 @@ fn start_of<'a>(
             variant: variant.to_owned(),
             starts: Vec::new(),
         });
-        units.len() - 1
+        setups.len() - 1
     });
-    let starts = &mut units[index].starts;
+    let starts = &mut setups[index].starts;
     while starts.len() <= start {
         starts.push(Start {
             outcome: Outcome::Completed,

@@ -17,8 +17,8 @@ use measured::subject_label;
 
 pub use experiment::ExperimentId;
 pub use measured::{
-    Measured, MeasuredDevice, MeasuredFramework, Outcome, Sample, SampleKind, Settings, Skipped,
-    Start, Subject, Unit,
+    Measured, MeasuredDevice, MeasuredFramework, Outcome, Sample, SampleKind, Settings, Setup,
+    Skipped, Start, Subject,
 };
 
 /// The schema id that this version writes.

@@ -104,13 +104,20 @@ pub const FIRST_TRACE: &str = "first inference: trace, compile and run";
 /// The launches and arithmetic of every inference.
 pub const COMPUTE: &str = "compute";
 
+/// Loading the library of a separate compiler.
+pub const LOAD_COMPILER: &str = "load compiler library";
+/// Translating source to an intermediate form.
+pub const SOURCE_TO_INTERMEDIATE: &str = "source to intermediate";
+/// Translating the intermediate form to machine code.
+pub const INTERMEDIATE_TO_MACHINE_CODE: &str = "intermediate to machine code";
+
 /// The device stages that are compilation: a program with precompiled code does not have
 /// them.
 pub const COMPILATION: [&str; 5] = [
-    "load compiler library",
-    "source to intermediate",
+    LOAD_COMPILER,
+    SOURCE_TO_INTERMEDIATE,
     "optimise",
-    "intermediate to machine code",
+    INTERMEDIATE_TO_MACHINE_CODE,
     "read compile cache",
 ];
 /// The first launch of the kernel, until its result.

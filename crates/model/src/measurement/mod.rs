@@ -2,9 +2,9 @@
 
 use serde::{Deserialize, Serialize};
 
-use crate::Machine;
 use crate::run::{CauseSeconds, Temperature};
 use crate::stats::Estimate;
+use crate::{Machine, RemedyId};
 
 /// The schema id that this version writes.
 pub const MEASUREMENT_SCHEMA: &str = "preheat.start/2";
@@ -27,15 +27,16 @@ pub struct MeasurementReport {
     /// A human-readable description of an iteration: `steps of SGD`. Empty if there are
     /// none; times are then those to the end of the program.
     pub iteration: String,
-    /// All variants, plain starts first.
-    pub variants: Vec<VariantResult>,
+    /// All configurations, plain starts first.
+    #[serde(rename = "variants")]
+    pub configurations: Vec<ConfigurationResult>,
     /// The results for each measured remedy.
     pub remedies: Vec<RemedyResult>,
     /// Remedies that were not measured, and why.
     #[serde(alias = "not_tried")] // Its name in version 1.
     pub skipped: Vec<SkippedRemedy>,
-    /// The ids of the kept remedies.
-    pub kept: Vec<String>,
+    /// The kept remedies.
+    pub kept: Vec<RemedyId>,
     /// True if it was interrupted before all starts were done; nothing is decided then.
     #[serde(default)]
     pub interrupted: bool,
@@ -63,17 +64,17 @@ impl MeasurementReport {
 /// A remedy that was not measured.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct SkippedRemedy {
-    /// Its id.
-    pub id: String,
+    /// The remedy.
+    pub id: RemedyId,
     /// The reason, human-readable.
     pub why: String,
 }
 
-/// The starts of one variant.
+/// The starts of one configuration.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-pub struct VariantResult {
-    /// The ids of their remedies; empty for plain starts.
-    pub remedies: Vec<String>,
+pub struct ConfigurationResult {
+    /// Their remedies; empty for plain starts.
+    pub remedies: Vec<RemedyId>,
     /// The temperature of the plain starts they are compared with.
     pub against: Temperature,
     /// The path of the recording.
@@ -96,8 +97,8 @@ pub struct VariantResult {
 /// The results for a remedy.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct RemedyResult {
-    /// Its id.
-    pub id: String,
+    /// The remedy.
+    pub id: RemedyId,
     /// The saving in seconds predicted from plain starts, if any.
     pub predicted: Option<f64>,
     /// The seconds it saves alone.

@@ -226,12 +226,12 @@ pub struct AllItems {
     pub items: [Vec<Item>; Cause::ALL.len()],
     /// All Python modules that took time on the path. A module comes after the one that
     /// imported it.
-    pub modules: Vec<Module>,
+    pub modules: Vec<ImportedModule>,
 }
 
 /// An imported Python module.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Module {
+pub struct ImportedModule {
     /// The module name.
     pub name: String,
     /// The importer, such as `imported by torch._compile inner:53, from train.py:12`; may

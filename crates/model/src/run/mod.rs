@@ -17,16 +17,17 @@ pub mod trace;
 mod view;
 
 pub use cause::Cause;
-pub use item::{AllItems, Compiler, Importer, Item, Module, Origin};
+pub use item::{AllItems, Compiler, ImportedModule, Importer, Item, Origin};
 pub use manifest::{
     Evicted, Manifest, RECORDING_SCHEMA, RunSettings, StartInfo, Temperature, UnknownTemperature,
 };
 pub use mapped::{MAPPED_FILE, MAPPED_SCHEMA, Mapped, MappedBytes, MappedName, MappedSample};
 pub use report::{
-    AfterReading, AroundReport, CauseReport, CauseSeconds, DeviceBytes, FirstBegin, FunctionReport,
-    HostBytes, HostItem, HostMemory, HostPart, HostProcess, HostUse, IterationUnit, IterationsBy,
-    LaterSaving, MarkReport, MemoryReport, NO_REPETITION, RUN_SCHEMA, RUN_SCHEMAS, RegionReport,
-    Remedy, RemedyGroup, RepeatReport, RunReport, Rung, StartReport, ThreadReport, Unfinished,
+    AfterReading, AroundReport, CauseReport, CauseSeconds, DeviceBytes, EndOfTime, FirstBegin,
+    FunctionReport, HostBytes, HostItem, HostMemory, HostPart, HostProcess, HostUse, IterationUnit,
+    IterationsBy, LaterSaving, MarkReport, MemoryReport, NO_REPETITION, RUN_SCHEMA, RUN_SCHEMAS,
+    RegionReport, Remedy, RemedyGroup, RepeatReport, RunReport, StartReport, TemperatureReport,
+    ThreadReport, Unfinished,
 };
 pub use rule::{IterationRule, LineRule, UnknownIterationRule};
 pub use stacks::{STACKS_FILE, STACKS_SCHEMA, StackFrame, StackSample, Stacks};

@@ -100,7 +100,7 @@ pub struct RunReport {
     /// Memory usage.
     pub memory: MemoryReport,
     /// The temperatures, from the coldest to the warmest.
-    pub ladder: Vec<Rung>,
+    pub ladder: Vec<TemperatureReport>,
     /// The remedies, largest predicted saving first; then those that help after the first
     /// iteration, then those that would not help.
     pub remedies: Vec<Remedy>,
@@ -126,6 +126,29 @@ pub enum IterationsBy {
     Lines,
     /// Nothing repeats.
     None,
+}
+
+impl IterationsBy {
+    /// The end of the time to first.
+    pub fn end_of_time(self) -> EndOfTime {
+        match self {
+            IterationsBy::Nvtx
+            | IterationsBy::Python
+            | IterationsBy::Kernels
+            | IterationsBy::Timers
+            | IterationsBy::Lines => EndOfTime::FirstIteration,
+            IterationsBy::None => EndOfTime::Program,
+        }
+    }
+}
+
+/// The end of the time to first.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum EndOfTime {
+    /// The end of the first iteration.
+    FirstIteration,
+    /// The end of the program, if nothing repeats.
+    Program,
 }
 
 impl RunReport {
@@ -527,7 +550,7 @@ pub struct DeviceBytes {
 
 /// The results at one temperature.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-pub struct Rung {
+pub struct TemperatureReport {
     /// The temperature.
     pub temperature: Temperature,
     /// The number of starts.

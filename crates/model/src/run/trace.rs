@@ -81,7 +81,7 @@ pub struct Process {
     /// The resource usage of heavy calls, indexed by `Span::detail`.
     pub usages: Vec<Usage>,
     /// Device code that was loaded, indexed by `Span::detail`.
-    pub modules: Vec<Module>,
+    pub modules: Vec<DeviceModule>,
     /// Allocations, indexed by `Span::detail`.
     pub allocations: Vec<Allocation>,
     /// Freed addresses, indexed by `Span::detail`.
@@ -141,14 +141,20 @@ pub struct Span {
     /// The symbol of a call.
     pub symbol: u16,
     /// The type of span.
-    pub what: What,
+    pub what: SpanKind,
     /// The number of enclosing spans.
     pub depth: u8,
 }
 
+/// The name of a function without its version; see [`preheat_wire::base_name`].
+pub fn base_name(name: &str) -> &str {
+    let base = preheat_wire::base_name(name.as_bytes());
+    str::from_utf8(base).unwrap_or(name)
+}
+
 /// The type of a span, and the table that its `detail` refers to.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum What {
+pub enum SpanKind {
     /// A call without details; `detail` is unused.
     Call,
     /// A call that may take long: `usages`.
@@ -178,33 +184,33 @@ pub enum What {
     Range,
 }
 
-impl What {
+impl SpanKind {
     /// The number of types, each detected iteration counted as one.
     pub const COUNT: usize = 13 + Iteration::ALL.len();
 
-    /// The position of the type in a table with [`What::COUNT`] entries.
+    /// The position of the type in a table with [`SpanKind::COUNT`] entries.
     pub const fn index(self) -> usize {
         match self {
-            What::Call => 0,
-            What::Heavy => 1,
-            What::Allocate => 2,
-            What::Free => 3,
-            What::Copy => 4,
-            What::Launch => 5,
-            What::Module => 6,
-            What::Lookup => 7,
-            What::Import => 8,
-            What::Load => 9,
-            What::Bytecode => 10,
-            What::Range => 11,
-            What::Iteration(which) => 12 + which as usize,
+            SpanKind::Call => 0,
+            SpanKind::Heavy => 1,
+            SpanKind::Allocate => 2,
+            SpanKind::Free => 3,
+            SpanKind::Copy => 4,
+            SpanKind::Launch => 5,
+            SpanKind::Module => 6,
+            SpanKind::Lookup => 7,
+            SpanKind::Import => 8,
+            SpanKind::Load => 9,
+            SpanKind::Bytecode => 10,
+            SpanKind::Range => 11,
+            SpanKind::Iteration(which) => 12 + which as usize,
         }
     }
 }
 
-impl From<Iteration> for What {
-    fn from(which: Iteration) -> What {
-        What::Iteration(which)
+impl From<Iteration> for SpanKind {
+    fn from(which: Iteration) -> SpanKind {
+        SpanKind::Iteration(which)
     }
 }
 
@@ -332,7 +338,7 @@ pub struct Load {
 
 /// Code loaded onto a device.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Module {
+pub struct DeviceModule {
     /// Its size in bytes; 0 if unknown.
     pub bytes: u64,
     /// Architectures with machine code, as 10 × major + minor.

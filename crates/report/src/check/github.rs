@@ -6,9 +6,10 @@
 
 use preheat_model::check::{CheckReport, Line, Verdict};
 
-use super::{fails, headline, measured, not_passing, starts, title, used, why};
+use super::{fails, headline, measured, not_passing, title, used, why};
 use crate::html::command_line;
 use crate::terminal::clean;
+use crate::units::counted;
 
 /// Renders the report as GitHub Markdown, ending with a newline.
 pub fn check_markdown(report: &CheckReport) -> String {
@@ -42,7 +43,7 @@ pub fn check_markdown(report: &CheckReport) -> String {
     text.push_str(&format!(
         "\n<sub>{} · {} · {} · {} cores · {} · preheat {}; measured with 95 % intervals over starts</sub>\n",
         escape(&command_line(&report.command)),
-        starts(report.starts),
+        counted(report.starts, "start"),
         escape(&machine.cpu),
         machine.cores,
         escape(&report.created),

@@ -6,9 +6,9 @@ use std::collections::BTreeMap;
 use preheat_model::check::{CheckReport, Line, Unit, Value};
 use serde::Serialize;
 
-use super::{export_name, starts, with_ends};
+use super::{export_name, with_ends};
 use crate::json::document;
-use crate::units::number;
+use crate::units::{counted, number};
 
 /// The maximum length of a benchmark name in Bencher.
 const MAX_NAME_BYTES: usize = 1024;
@@ -94,7 +94,10 @@ fn entry(report: &CheckReport, value: &Value) -> Entry {
     let ends = found.low.zip(found.high);
     let mut extra = with_ends(value.unit, found);
     if ends.is_some() {
-        extra.push_str(&format!(", 95 % interval over {}", starts(value.starts)));
+        extra.push_str(&format!(
+            ", 95 % interval over {}",
+            counted(value.starts, "start")
+        ));
     }
     if let Some(line) = report.lines.iter().find(|line| is_of(line, value)) {
         extra.push_str(&format!("\nlimit {}", line.unit.write(line.most)));

@@ -20,7 +20,7 @@ use preheat_model::stats::Estimate;
 use crate::html::command_line;
 use crate::terminal::cells::middle;
 use crate::terminal::{clean, width};
-use crate::units::{ABSENT, bytes};
+use crate::units::{ABSENT, bytes, counted};
 
 pub use github::{check_github, check_markdown};
 pub use history::{check_benchmark_action, check_bmf};
@@ -43,7 +43,7 @@ pub fn check_draft(draft: &Draft, report: &RunReport) -> String {
         clean(&command_line(&report.command)),
         clean(&report.created),
         clean(&report.preheat),
-        starts(report.starts.len()),
+        counted(report.starts.len(), "start"),
         clean(&machine.cpu),
         machine.cores,
         bytes(machine.memory),
@@ -210,12 +210,4 @@ fn fails(report: &CheckReport, line: &Line) -> bool {
 /// The lines that do not pass.
 fn not_passing(report: &CheckReport) -> impl Iterator<Item = &Line> {
     (report.lines.iter()).filter(|line| line.verdict != Verdict::Pass)
-}
-
-/// `1 start`, `5 starts`.
-fn starts(count: usize) -> String {
-    match count {
-        1 => "1 start".to_owned(),
-        _ => format!("{count} starts"),
-    }
 }

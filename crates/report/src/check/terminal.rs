@@ -2,11 +2,12 @@
 
 use preheat_model::check::{CheckReport, Line, Verdict};
 
-use super::{headline, measured, not_passing, starts, title, used, why};
+use super::{headline, measured, not_passing, title, used, why};
 use crate::html::command_line;
 use crate::terminal::cells::{bar, middle};
 use crate::terminal::table::{Table, left, right};
 use crate::terminal::{Screen, Style, Terminal, clean, pad, width};
+use crate::units::counted;
 
 /// The maximum width of the bar that shows how much of a limit is used.
 const BAR: usize = 12;
@@ -41,7 +42,7 @@ fn head(screen: &mut Screen, report: &CheckReport) {
     for note in &report.notes {
         screen.paragraph(&[(Style::Yellow, "! ")], 2, Style::Plain, note);
     }
-    let mut about = starts(report.starts);
+    let mut about = counted(report.starts, "start");
     if let Some(budget) = &report.budget {
         about.push_str(&format!(" · budget {}", clean(budget)));
     }

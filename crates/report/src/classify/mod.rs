@@ -8,7 +8,7 @@ use std::collections::HashMap;
 use preheat_model::classify::{Benchmark, ClassifyReport, Measures};
 use preheat_model::stats::{Class, Consistency, Estimate};
 
-use crate::units::{TIE, duration, ratio};
+use crate::units::{TIE, counted, duration, minus, ratio};
 
 pub use html::{ClassifySketch, classify_html};
 pub use terminal::classify_terminal;
@@ -21,14 +21,6 @@ const CLASSES: [Class; 5] = [
     Class::Slowdown,
     Class::NoSteadyState,
 ];
-
-/// `1 file`, `2 files`.
-fn count(count: usize, one: &str, many: &str) -> String {
-    match count {
-        1 => format!("1 {one}"),
-        n => format!("{n} {many}"),
-    }
-}
 
 /// The overall result, without a full stop.
 fn headline(report: &ClassifyReport) -> String {
@@ -58,7 +50,7 @@ fn behavior(benchmark: &Benchmark) -> String {
     });
     let after = |count: Option<usize>| {
         let count = count.unwrap_or(0);
-        self::count(count, one, benchmark.measures.plural())
+        counted(count, one)
     };
     match benchmark.class {
         // Flat means that the first is within the noise. With few or noisy iterations it can
@@ -148,11 +140,11 @@ fn discard_of(these: &[&Benchmark], measures: Measures) -> String {
 fn extent(benchmark: &Benchmark) -> String {
     let (least, most) = benchmark.iterations();
     if benchmark.measures == Measures::Starts {
-        return count(most, "start", "starts");
+        return counted(most, "start");
     }
-    let starts = count(benchmark.starts.len(), "start", "starts");
+    let starts = counted(benchmark.starts.len(), "start");
     match least == most {
-        true => format!("{starts} of {}", count(most, "iteration", "iterations")),
+        true => format!("{starts} of {}", counted(most, "iteration")),
         false => format!("{starts} of {least} to {most} iterations"),
     }
 }
@@ -174,15 +166,7 @@ fn agreement(benchmark: &Benchmark) -> String {
 
 /// Formats a time, which may be negative (a saving).
 fn time(seconds: f64) -> String {
-    minus(duration(seconds))
-}
-
-/// Replaces a leading hyphen with a minus sign.
-fn minus(number: String) -> String {
-    match number.strip_prefix('-') {
-        Some(rest) => format!("−{rest}"),
-        None => number,
-    }
+    minus(&duration(seconds))
 }
 
 /// The two ends of an interval of times.

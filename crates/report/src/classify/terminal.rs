@@ -9,7 +9,7 @@ use preheat_model::stats::{Class, Consistency, Estimate};
 use crate::classify;
 use crate::terminal::table::{Cell, Table, left, right};
 use crate::terminal::{Screen, Style, Terminal, clean, joined};
-use crate::units::{ABSENT, TOO_WIDE, duration_parts, ratio, span, too_wide};
+use crate::units::{ABSENT, TOO_WIDE, counted, duration_parts, minus, ratio, span, too_wide};
 
 /// The maximum number of benchmarks to show in detail.
 const MAX_DETAILED: usize = 3;
@@ -66,7 +66,7 @@ pub fn classify_terminal(report: &ClassifyReport, terminal: &Terminal) -> String
 /// A time for a column: always three digits and a padded unit, so that numbers align.
 fn time(seconds: f64) -> String {
     match duration_parts(seconds) {
-        Some((number, unit)) => format!("{} {unit:<2}", classify::minus(number)),
+        Some((number, unit)) => format!("{} {unit:<2}", minus(&number)),
         None => format!("{ABSENT}   "),
     }
 }
@@ -166,12 +166,9 @@ fn show_details(screen: &mut Screen, benchmark: &Benchmark, named: bool) {
         (None, _) => ABSENT.to_owned(),
         (Some(0), _) => "nothing".to_owned(),
         (Some(n), Measures::Iterations) => {
-            format!(
-                "{} of each start",
-                classify::count(n, "iteration", "iterations")
-            )
+            format!("{} of each start", counted(n, "iteration"))
         }
-        (Some(n), Measures::Starts) => classify::count(n, "start", "starts"),
+        (Some(n), Measures::Starts) => counted(n, "start"),
     };
     screen.line(vec![
         (Style::Dim, "  discard  ".to_owned()),

@@ -16,15 +16,13 @@ use preheat_model::compare::{CauseChange, QuantityChange, Unit, Verdict};
 use preheat_model::stats::Estimate;
 
 use crate::terminal::clean;
-use crate::units::{ABSENT, bytes_f64, duration, number, ratio, too_wide};
+use crate::units::{
+    ABSENT, MAX_PLAUSIBLE, WHOLE_PERCENT_FROM, bytes_f64, decimals, duration, minus, number, ratio,
+    signed_percent, too_wide,
+};
 
 pub use html::compare_html;
 pub use terminal::compare_terminal;
-
-/// The largest plausible time, size or share; documents can contain any number.
-const MAX_PLAUSIBLE: f64 = 1e18;
-/// The smallest percentage that is shown without decimals.
-const WHOLE_PERCENT_FROM: f64 = 9.95;
 
 /// Intervals narrower than this are shown with a decimal.
 const DECIMAL_BELOW: f64 = 0.02;
@@ -33,11 +31,10 @@ const DECIMAL_BELOW: f64 = 0.02;
 fn value(value: f64, unit: Unit) -> String {
     match unit {
         _ if value.abs() > MAX_PLAUSIBLE => ABSENT.to_owned(),
-        Unit::Seconds if value < 0.0 => format!("−{}", duration(-value)),
-        Unit::Seconds => duration(value),
+        Unit::Seconds => minus(&duration(value)),
         Unit::Bytes => bytes_f64(value),
-        Unit::Ratio => ratio(value).replace('-', "−"),
-        Unit::Iterations | Unit::Count | Unit::ExitCode => number(value).replace('-', "−"),
+        Unit::Ratio => minus(&ratio(value)),
+        Unit::Iterations | Unit::Count | Unit::ExitCode => minus(&number(value)),
     }
 }
 
@@ -50,14 +47,11 @@ fn both(base: f64, new: f64) -> [String; 2] {
     if plain[0] != plain[1] || base == new {
         return plain;
     }
-    let decimals = plain[0].split_once('.').map_or(0, |(_, rest)| {
-        rest.chars().take_while(char::is_ascii_digit).count()
-    });
     let (scale, name) = scale(base, Unit::Seconds);
     let with = |decimals: usize| {
         [base, new].map(|seconds| format!("{:.decimals$}{name}", seconds / scale))
     };
-    (decimals + 1..=MAX_DIGITS)
+    (decimals(base / scale) + 1..=MAX_DIGITS)
         .map(with)
         .find(|[base, new]| base != new)
         .unwrap_or(plain)
@@ -72,29 +66,11 @@ fn signed(difference: f64, unit: Unit) -> String {
     }
 }
 
-/// Formats a relative change with its sign: `+27 %`, `−0.4 %`, `0 %`.
-fn percent(part: f64) -> String {
-    match part * 100.0 {
-        p if !p.is_finite() || p.abs() > MAX_PLAUSIBLE => ABSENT.to_owned(),
-        p if p.abs() < 0.05 => "0 %".to_owned(),
-        p if p > 0.0 => format!("+{} %", digits(p)),
-        p => format!("−{} %", digits(-p)),
-    }
-}
-
 /// Formats a margin: `5 %`, `0.5 %`.
 fn margin(part: f64) -> String {
     match part {
         part if part.is_finite() => format!("{} %", number(part * 100.0)),
         _ => ABSENT.to_owned(),
-    }
-}
-
-fn digits(percent: f64) -> String {
-    match percent {
-        p if p >= 1e5 => format!("{p:.0e}"),
-        p if p >= WHOLE_PERCENT_FROM => format!("{p:.0}"),
-        p => format!("{p:.1}"),
     }
 }
 
@@ -142,7 +118,7 @@ fn interval_ends(of: &Estimate, unit: Unit) -> Option<([String; 2], String)> {
         return Some(([value(low, unit), value(high, unit)], String::new()));
     }
     let (scale, name) = scale(low.abs().max(high.abs()), unit);
-    let end = |value: f64| number(value / scale).replace('-', "−");
+    let end = |value: f64| minus(&number(value / scale));
     Some(([end(low), end(high)], name))
 }
 
@@ -173,7 +149,7 @@ fn change(quantity: &QuantityChange) -> String {
     let (change, ends) = match (&quantity.relative, &quantity.difference) {
         (Some(part), _) => {
             let ends = percent_ends(part).map(|ends| (ends, String::new()));
-            (percent(part.value), ends)
+            (signed_percent(part.value), ends)
         }
         (None, Some(by)) => (
             signed(by.value, quantity.unit),
@@ -277,28 +253,18 @@ mod tests {
     }
 
     #[test]
+    fn margins_have_no_sign() {
+        assert_eq!(margin(0.05), "5 %");
+        assert_eq!(margin(0.005), "0.5 %");
+        assert_eq!(margin(f64::NAN), "–");
+    }
+
+    #[test]
     fn times_that_differ_look_different() {
         assert_eq!(both(1.5512, 1.5612), ["1.55 s", "1.56 s"]);
         assert_eq!(both(1.5512, 1.5493), ["1.551 s", "1.549 s"]);
         assert_eq!(both(0.10003, 0.10001), ["100.03 ms", "100.01 ms"]);
         assert_eq!(both(1.5, 1.5), ["1.5 s", "1.5 s"]);
-    }
-
-    #[test]
-    fn percentages_have_as_many_digits_as_needed() {
-        for (part, text) in [
-            (0.2701, "+27 %"),
-            (-0.0042, "−0.4 %"),
-            (0.0001, "0 %"),
-            (12.0, "+1200 %"),
-            (1e9, "+1e11 %"),
-            (f64::NAN, "–"),
-        ] {
-            assert_eq!(percent(part), text);
-        }
-        assert_eq!(margin(0.05), "5 %");
-        assert_eq!(margin(0.005), "0.5 %");
-        assert_eq!(margin(f64::NAN), "–");
     }
 
     #[test]

@@ -4,7 +4,7 @@ use preheat_model::compare::{CompareReport, Level, QuantityChange, SeriesKey, Ve
 
 use super::{changed, value};
 use crate::lab::full_label;
-use crate::run::text::counted;
+use crate::units::counted;
 
 /// The quantities grouped by verdict.
 pub(super) struct Sorted<'a> {

@@ -187,9 +187,9 @@ pub(crate) fn short_name(name: &str) -> &str {
         names::LAUNCH_FROM_SOURCE => "from source",
         names::LONG_LAUNCH => "long, synchronized",
         names::LONG_LAUNCH_NAIVE => "long, no sync",
-        "load compiler library" => "load compiler",
-        "source to intermediate" => "to intermediate",
-        "intermediate to machine code" => "to machine code",
+        names::LOAD_COMPILER => "load compiler",
+        names::SOURCE_TO_INTERMEDIATE => "to intermediate",
+        names::INTERMEDIATE_TO_MACHINE_CODE => "to machine code",
         other => other,
     }
 }

@@ -1,7 +1,7 @@
 //! Renders a measurement of remedies as one self-contained HTML file without scripts.
 
 use maud::{Markup, html};
-use preheat_model::measurement::{Decision, MeasurementReport, VariantResult};
+use preheat_model::measurement::{ConfigurationResult, Decision, MeasurementReport};
 use preheat_model::run::{Cause, Temperature};
 
 use crate::html::bands::{Bands, Layout, NARROW, Stack, WIDE, in_order};
@@ -14,6 +14,7 @@ use crate::html::{code, command_line, cut};
 use crate::measurement;
 use crate::terminal::clean;
 use crate::units::{ABSENT, bytes, duration, ratio, tie};
+use preheat_model::RemedyId;
 
 /// Style rules in addition to those of all program pages.
 const STYLE: &str = include_str!("style.css");
@@ -74,16 +75,16 @@ fn top(report: &MeasurementReport) -> Markup {
 
 /// The improvement by the kept remedies, as far as they are compared with plain starts.
 fn headline(report: &MeasurementReport) -> String {
-    let alike = |of: &&VariantResult| of.against == Temperature::Process;
-    let mut all = report.variants.iter().filter(alike);
+    let alike = |of: &&ConfigurationResult| of.against == Temperature::Process;
+    let mut all = report.configurations.iter().filter(alike);
     let plain = all.clone().find(|of| of.remedies.is_empty());
-    let measured = |id: &&String| all.clone().any(|of| of.remedies.contains(id));
-    let wanted: Vec<&String> = report.kept.iter().filter(measured).collect();
+    let measured = |id: &&RemedyId| all.clone().any(|of| of.remedies.contains(id));
+    let wanted: Vec<&RemedyId> = report.kept.iter().filter(measured).collect();
     let kept = all.find(|of| {
         let same = of.remedies.iter().all(|id| wanted.contains(&id));
         !wanted.is_empty() && same && of.remedies.len() == wanted.len()
     });
-    let time = |of: &VariantResult| of.time_to_first.map(|time| duration(time.value));
+    let time = |of: &ConfigurationResult| of.time_to_first.map(|time| duration(time.value));
     let from = plain.and_then(time);
     match (from, kept.and_then(time), kept.and_then(|of| of.times)) {
         (None, ..) => "No start could be measured.".to_owned(),
@@ -117,7 +118,7 @@ fn remedies(page: &mut MeasurementPage) {
             .predicted
             .map(|seconds| format!("−{}", duration(seconds)));
         let mut row = vec![
-            measurement::remedy(&of.id),
+            measurement::remedy(of.id),
             predicted.unwrap_or_else(absent),
             of.alone.map_or_else(absent, measurement::saved),
         ];
@@ -125,9 +126,9 @@ fn remedies(page: &mut MeasurementPage) {
         row.push(measurement::kept(of.kept).to_owned());
         table.rows.push(row);
         table.badges.push(match of.kept {
-            kept if kept.is_kept() => "holds",
+            Decision::Alone | Decision::WithOthers => "holds",
             Decision::Costs | Decision::Slows => "fails",
-            _ => "open",
+            Decision::Unclear | Decision::OtherForm | Decision::NotMeasured => "open",
         });
     }
     let conditions = measurement::memory_held(report)
@@ -146,7 +147,7 @@ fn remedies(page: &mut MeasurementPage) {
 fn notes(page: &mut MeasurementPage) {
     let report = page.report;
     let skipped = report.skipped.iter().map(|other| {
-        html! { b { (measurement::remedy(&other.id)) } " was not measured: " (clean(&other.why)) }
+        html! { b { (measurement::remedy(other.id)) } " was not measured: " (clean(&other.why)) }
     });
     let notes = report.notes.iter().map(|note| html! { (clean(note)) });
     page.section("notes", "Notes", "", list("plain", skipped.chain(notes)));
@@ -201,8 +202,12 @@ const LAYOUTS: [Layout; 2] = [
 /// The section.
 fn add(page: &mut MeasurementPage) {
     let report = page.report;
-    let measured = |of: &VariantResult| of.values.iter().copied().fold(0.0, f64::max);
-    let longest = report.variants.iter().map(measured).fold(0.0, f64::max);
+    let measured = |of: &ConfigurationResult| of.values.iter().copied().fold(0.0, f64::max);
+    let longest = report
+        .configurations
+        .iter()
+        .map(measured)
+        .fold(0.0, f64::max);
     if !(longest.is_finite() && longest > 0.0) {
         return;
     }
@@ -210,11 +215,11 @@ fn add(page: &mut MeasurementPage) {
         true => "Time to the end of the program",
         false => "Time to first",
     };
-    let description = (report.variants.iter())
+    let description = (report.configurations.iter())
         .map(|of| {
             format!(
                 "{}: {}.",
-                measurement::variant(of, report),
+                measurement::configuration(of, report),
                 measurement::time(of.time_to_first)
             )
         })
@@ -224,7 +229,7 @@ fn add(page: &mut MeasurementPage) {
         let svg = draw(layout, report, longest);
         svg.finish(&page.id(), layout.class, title, &description)
     });
-    let causes: Vec<Cause> = (report.variants.iter())
+    let causes: Vec<Cause> = (report.configurations.iter())
         .flat_map(|of| of.causes.iter())
         .filter(|of| of.seconds > 0.0)
         .map(|of| of.cause)
@@ -246,12 +251,12 @@ fn add(page: &mut MeasurementPage) {
 fn draw(layout: Layout, report: &MeasurementReport, longest: f64) -> Svg {
     let step = round_step(longest, layout.ticks.min(6));
     let mut last = None;
-    let news: Vec<bool> = (report.variants.iter())
+    let news: Vec<bool> = (report.configurations.iter())
         .map(|of| last.replace(of.against) != Some(of.against))
         .collect();
     let mut bands = Bands::new(layout, &news, Axis::from_zero(longest, step, duration));
-    for (row, of) in report.variants.iter().enumerate() {
-        let name = measurement::variant(of, report);
+    for (row, of) in report.configurations.iter().enumerate() {
+        let name = measurement::configuration(of, report);
         bands.name(row, &name);
         let value = of.time_to_first.map(|time| time.value);
         let faster = of
@@ -295,9 +300,9 @@ fn table(report: &MeasurementReport) -> Table {
         "recording",
     ]);
     table.words = vec![5];
-    for of in &report.variants {
+    for of in &report.configurations {
         table.rows.push(vec![
-            measurement::variant(of, report),
+            measurement::configuration(of, report),
             measurement::time(of.time_to_first),
             of.saved.map_or(ABSENT.to_owned(), measurement::saved),
             of.times

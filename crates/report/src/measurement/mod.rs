@@ -4,12 +4,13 @@
 mod html;
 mod terminal;
 
-use preheat_model::measurement::{Decision, MeasurementReport, VariantResult};
+use preheat_model::measurement::{ConfigurationResult, Decision, MeasurementReport};
 use preheat_model::run::Temperature;
 use preheat_model::stats::Estimate;
 
 use crate::json::document;
-use crate::units::{ABSENT, bytes, duration, duration_parts};
+use crate::units::{ABSENT, bytes, duration, duration_parts, signed_duration};
+use preheat_model::RemedyId;
 
 pub use html::measurement_html;
 pub use terminal::measurement_terminal;
@@ -19,34 +20,40 @@ pub fn measurement_json(report: &MeasurementReport) -> String {
     document(report)
 }
 
-/// The display name of a remedy, derived from its id.
-fn remedy(id: &str) -> String {
-    id.replace('-', " ")
+/// The display name of a remedy.
+fn remedy(id: RemedyId) -> String {
+    id.as_str().replace('-', " ")
 }
 
 /// The name of a configuration: the remedies it applies.
-fn variant(variant: &VariantResult, report: &MeasurementReport) -> String {
-    let cold = match variant.against {
+fn configuration(configuration: &ConfigurationResult, report: &MeasurementReport) -> String {
+    let cold = match configuration.against {
         Temperature::Process => "",
         Temperature::Disk => ", cold disk",
         Temperature::Caches => ", empty caches",
         Temperature::Bytecode => ", no bytecode",
     };
     let alike = report
-        .variants
+        .configurations
         .iter()
-        .filter(|other| other.against == variant.against);
+        .filter(|other| other.against == configuration.against);
     let all = alike.clone().max_by_key(|other| other.remedies.len());
     let all = all.map_or(&[][..], |all| &all.remedies);
-    match &variant.remedies[..] {
+    match &configuration.remedies[..] {
         [] => format!("plain{cold}"),
-        [one] => remedy(one),
+        [one] => remedy(*one),
         several if several.len() == all.len() => "all together".to_owned(),
         several => {
             let missing = all.iter().find(|id| !several.contains(id));
             missing.map_or_else(
-                || several.join(" + "),
-                |id| format!("all but {}", remedy(id)),
+                || {
+                    several
+                        .iter()
+                        .map(|id| id.as_str())
+                        .collect::<Vec<_>>()
+                        .join(" + ")
+                },
+                |id| format!("all but {}", remedy(*id)),
             )
         }
     }
@@ -60,14 +67,17 @@ fn colder_bases(report: &MeasurementReport) -> Vec<String> {
         Temperature::Bytecode,
     ];
     let sentence = |against: &Temperature| {
-        let mut alike = (report.variants.iter()).filter(|variant| variant.against == *against);
-        let base = alike.clone().find(|variant| variant.remedies.is_empty())?;
+        let mut alike = (report.configurations.iter())
+            .filter(|configuration| configuration.against == *against);
+        let base = alike
+            .clone()
+            .find(|configuration| configuration.remedies.is_empty())?;
         let others: Vec<String> = alike
             .by_ref()
-            .filter(|variant| !variant.remedies.is_empty())
-            .map(|other| variant(other, report))
+            .filter(|configuration| !configuration.remedies.is_empty())
+            .map(|other| configuration(other, report))
             .collect();
-        let base = variant(base, report);
+        let base = configuration(base, report);
         (!others.is_empty()).then(|| format!("{}: compared with {base}", others.join(", ")))
     };
     colder.iter().filter_map(sentence).collect()
@@ -77,7 +87,7 @@ fn colder_bases(report: &MeasurementReport) -> Vec<String> {
 fn skipped(report: &MeasurementReport) -> Vec<(&str, Vec<String>)> {
     let mut reasons: Vec<(&str, Vec<String>)> = Vec::new();
     for other in &report.skipped {
-        let name = remedy(&other.id);
+        let name = remedy(other.id);
         match reasons.iter_mut().find(|(why, _)| *why == other.why) {
             Some((_, names)) => names.push(name),
             None => reasons.push((&other.why, vec![name])),
@@ -92,7 +102,7 @@ fn memory_held(report: &MeasurementReport) -> Option<String> {
         let holds = of.holds?;
         Some(format!(
             "{} {} on the GPU and {} on the host",
-            remedy(&of.id),
+            remedy(of.id),
             bytes(holds.device),
             bytes(holds.host)
         ))
@@ -109,7 +119,7 @@ fn variables(report: &MeasurementReport) -> Option<String> {
             let set: Vec<String> = (of.variables.iter())
                 .map(|(name, value)| format!("{name}={value}"))
                 .collect();
-            format!("{} sets {}", remedy(&of.id), set.join(" and "))
+            format!("{} sets {}", remedy(of.id), set.join(" and "))
         })
         .collect();
     (!each.is_empty()).then(|| format!("Settings: {}.", each.join("; ")))
@@ -130,7 +140,10 @@ fn kept(kept: Decision) -> &'static str {
 
 /// The number of starts and what was measured.
 fn about(report: &MeasurementReport) -> String {
-    let starts = report.variants.iter().map(|variant| variant.values.len());
+    let starts = report
+        .configurations
+        .iter()
+        .map(|configuration| configuration.values.len());
     let fewest = starts.clone().min().unwrap_or(0);
     let most = starts.max().unwrap_or(0);
     let starts = match fewest == most {
@@ -158,7 +171,7 @@ fn decision(report: &MeasurementReport) -> String {
     if report.kept.is_empty() {
         return "No remedy helps here: `preheat start` starts this program unchanged.".to_owned();
     }
-    let names: Vec<String> = report.kept.iter().map(|id| remedy(id)).collect();
+    let names: Vec<String> = report.kept.iter().map(|id| remedy(*id)).collect();
     let names = match &names[..] {
         [first @ .., last] if !first.is_empty() => format!("{} and {last}", first.join(", ")),
         _ => names.concat(),
@@ -168,21 +181,20 @@ fn decision(report: &MeasurementReport) -> String {
 
 /// A saving as a change in time: 7.3 s → −7.3 s (−7.6 to −7.0).
 fn saved(of: Estimate) -> String {
-    let value = signed(of.value);
+    let value = signed_duration(-of.value);
     match (of.low, of.high) {
-        (Some(low), Some(high)) => format!("{value} ({} to {})", signed(high), signed(low)),
+        (Some(low), Some(high)) => format!(
+            "{value} ({} to {})",
+            signed_duration(-high),
+            signed_duration(-low)
+        ),
         _ => value,
     }
 }
 
 /// A saving without its interval.
 fn short(of: Estimate) -> String {
-    signed(of.value)
-}
-
-fn signed(saved: f64) -> String {
-    let sign = if saved < 0.0 { "+" } else { "−" };
-    format!("{sign}{}", duration(saved.abs()))
+    signed_duration(-of.value)
 }
 
 /// A time with its interval: 931 ms (908–954).

@@ -1,7 +1,7 @@
 //! Renders a measurement of remedies as two tables: the times of each configuration, and
 //! the result for each remedy.
 
-use preheat_model::measurement::{Decision, MeasurementReport, VariantResult};
+use preheat_model::measurement::{ConfigurationResult, Decision, MeasurementReport};
 use preheat_model::stats::Estimate;
 
 use crate::html::command_line;
@@ -25,7 +25,7 @@ pub fn measurement_terminal(report: &MeasurementReport, terminal: &Terminal) -> 
     screen.paragraph(&[], 0, Style::Bold, &clean(&command_line(&report.command)));
     screen.paragraph(&[], 0, Style::Dim, &measurement::about(report));
     screen.blank();
-    variants(&mut screen, report);
+    configurations(&mut screen, report);
     remedies(&mut screen, report);
     screen.blank();
     for (why, remedies) in measurement::skipped(report) {
@@ -45,10 +45,12 @@ pub fn measurement_terminal(report: &MeasurementReport, terminal: &Terminal) -> 
     screen.finish()
 }
 
-fn variants(screen: &mut Screen, report: &MeasurementReport) {
+fn configurations(screen: &mut Screen, report: &MeasurementReport) {
     let room = screen.terminal.width;
-    let is_faster = |variant: &VariantResult| variant.saved.is_some_and(|of| of.low > Some(0.0));
-    let style = |variant: &VariantResult| match is_faster(variant) {
+    let is_faster = |configuration: &ConfigurationResult| {
+        configuration.saved.is_some_and(|of| of.low > Some(0.0))
+    };
+    let style = |configuration: &ConfigurationResult| match is_faster(configuration) {
         true => Style::Green,
         false => Style::Plain,
     };
@@ -59,14 +61,14 @@ fn variants(screen: &mut Screen, report: &MeasurementReport) {
             right("faster"),
             left("change"),
         ]);
-        for variant in &report.variants {
+        for configuration in &report.configurations {
             let cells = [
-                measurement::variant(variant, report),
-                time(variant.time_to_first),
-                (variant.times).map_or_else(String::new, |times| ratio(times.value)),
-                variant.saved.map_or_else(String::new, save),
+                measurement::configuration(configuration, report),
+                time(configuration.time_to_first),
+                (configuration.times).map_or_else(String::new, |times| ratio(times.value)),
+                configuration.saved.map_or_else(String::new, save),
             ];
-            table.row(cells.map(|text| (style(variant), text)).to_vec());
+            table.row(cells.map(|text| (style(configuration), text)).to_vec());
         }
         table
     };
@@ -77,10 +79,16 @@ fn variants(screen: &mut Screen, report: &MeasurementReport) {
     }
     let bars = room.saturating_sub(shown.width() + 2).min(BAR);
     if bars >= MIN_BAR {
-        let value = |variant: &VariantResult| variant.time_to_first.map_or(0.0, |time| time.value);
-        let slowest = report.variants.iter().map(value).fold(0.0, f64::max);
-        let cells = (report.variants.iter())
-            .map(|variant| (style(variant), bar(value(variant), slowest, bars)));
+        let value = |configuration: &ConfigurationResult| {
+            configuration.time_to_first.map_or(0.0, |time| time.value)
+        };
+        let slowest = report.configurations.iter().map(value).fold(0.0, f64::max);
+        let cells = (report.configurations.iter()).map(|configuration| {
+            (
+                style(configuration),
+                bar(value(configuration), slowest, bars),
+            )
+        });
         shown.append(left(""), cells);
     }
     shown.show(screen);
@@ -111,7 +119,7 @@ fn remedies(screen: &mut Screen, report: &MeasurementReport) {
         };
         let predicted = result.predicted.map(duration);
         let cells = [
-            measurement::remedy(&result.id),
+            measurement::remedy(result.id),
             predicted.map_or_else(|| ABSENT.to_owned(), |seconds| format!("−{seconds}")),
             result.alone.map_or_else(|| ABSENT.to_owned(), short),
             match result.with_others {

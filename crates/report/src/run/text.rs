@@ -1,15 +1,17 @@
-//! Texts shared by the terminal and the page: shares, counts, intervals, short names of
+//! Texts shared by the terminal and the page: functions, starts, intervals, short names of
 //! causes, and the class of the iterations.
 
 use preheat_model::run::trace::Clock;
 use preheat_model::run::{
-    AfterReading, AroundReport, CauseSeconds, FunctionReport, HostMemory, IterationUnit,
-    IterationsBy, NO_REPETITION, RegionReport, RepeatReport, RunReport, Rung, Temperature,
-    Unfinished,
+    AfterReading, AroundReport, CauseSeconds, EndOfTime, FunctionReport, HostMemory, IterationUnit,
+    IterationsBy, NO_REPETITION, RegionReport, RepeatReport, RunReport, Temperature,
+    TemperatureReport, Unfinished,
 };
 use preheat_model::stats::{Class, Consistency, Estimate, MUCH_SLOWER};
 
-use crate::units::{ABSENT, duration, duration_span, number, ratio, span, too_wide, with_interval};
+use crate::units::{
+    counted, duration, duration_span, number, ratio, span, too_wide, with_interval,
+};
 
 /// Waiting below this share of an item's time is not shown.
 const SHOWN_WAITING: f64 = 0.05;
@@ -17,17 +19,6 @@ const SHOWN_WAITING: f64 = 0.05;
 const PINNED: u64 = 1 << 20;
 /// A ratio to a steady iteration below this counts as faster.
 const FASTER: f64 = 0.9;
-
-/// A share of the whole: `47 %`, `3.2 %`, `< 0.1 %`.
-pub(crate) fn percent(share: f64) -> String {
-    match share * 100.0 {
-        p if !p.is_finite() => ABSENT.to_owned(),
-        p if p >= 9.95 => format!("{p:.0} %"),
-        p if p >= 0.1 => format!("{p:.1} %"),
-        p if p > 0.0 => "< 0.1 %".to_owned(),
-        _ => "0 %".to_owned(),
-    }
-}
 
 /// A function and its location: `hot (train.py:12)`, `train (train.py:3), in libblas.so.3
 /// dgemm_`, `burn (burn.c:4), in a.out`, `libfoo.so`.
@@ -45,14 +36,6 @@ pub(crate) fn function(function: &FunctionReport) -> String {
         words.push_str(&format!("{comma}{} {symbol}", last(library)));
     }
     words.trim_end().to_owned()
-}
-
-/// `1 start`, `5 starts`.
-pub(crate) fn counted(count: usize, what: &str) -> String {
-    match count {
-        1 => format!("1 {what}"),
-        _ => format!("{count} {what}s"),
-    }
 }
 
 /// `5 starts`, with the number of counted ones if the first is reported separately.
@@ -82,14 +65,6 @@ pub(crate) fn time(interval: &Estimate) -> String {
     with_interval(&duration(interval.value), bounds.as_deref(), wide)
 }
 
-/// A duration that may be negative, with a minus sign instead of a hyphen.
-pub(crate) fn signed(seconds: f64) -> String {
-    match seconds < 0.0 {
-        true => format!("−{}", duration(-seconds)),
-        false => duration(seconds),
-    }
-}
-
 /// The waiting time of an item, if it is large enough to show.
 pub(crate) fn waited(waiting: Option<f64>, seconds: f64) -> Option<f64> {
     waiting.filter(|waiting| *waiting >= SHOWN_WAITING * seconds.max(f64::MIN_POSITIVE))
@@ -111,6 +86,14 @@ pub(crate) fn pinned(bytes: u64) -> Option<u64> {
 
 /// The number of iterations that usually suffices for a steady state.
 const FOR_STEADY: usize = 10;
+
+/// The name of the time to first, or to the end of a program in which nothing repeats.
+pub(crate) fn time_name(report: &RunReport) -> &'static str {
+    match report.iterations_by.end_of_time() {
+        EndOfTime::FirstIteration => "time to first",
+        EndOfTime::Program => "time to end",
+    }
+}
 
 /// Why there is no steady iteration to compare with, if there are too few.
 pub(crate) fn too_few(report: &RunReport) -> Option<String> {
@@ -372,10 +355,10 @@ pub(crate) fn temperature(temperature: Temperature) -> &'static str {
 }
 
 /// The temperatures, slowest first.
-pub(crate) fn slowest_first(report: &RunReport) -> Vec<&Rung> {
-    let mut rungs: Vec<_> = report.ladder.iter().collect();
-    rungs.sort_by(|a, b| (b.time_to_first.value).total_cmp(&a.time_to_first.value));
-    rungs
+pub(crate) fn slowest_first(report: &RunReport) -> Vec<&TemperatureReport> {
+    let mut levels: Vec<_> = report.ladder.iter().collect();
+    levels.sort_by(|a, b| (b.time_to_first.value).total_cmp(&a.time_to_first.value));
+    levels
 }
 
 #[cfg(test)]
@@ -389,20 +372,6 @@ mod tests {
             value: median,
             low: Some(low),
             high: Some(high),
-        }
-    }
-
-    #[test]
-    fn shares_have_as_many_digits_as_they_need() {
-        for (share, text) in [
-            (0.7786, "78 %"),
-            (0.09951, "10 %"),
-            (0.0321, "3.2 %"),
-            (0.0004, "< 0.1 %"),
-            (0.0, "0 %"),
-            (f64::NAN, "–"),
-        ] {
-            assert_eq!(percent(share), text);
         }
     }
 
@@ -423,13 +392,6 @@ mod tests {
             ..interval(1.0, 1.0, 2.0)
         };
         assert_eq!(time_span(&open), None);
-    }
-
-    #[test]
-    fn negative_durations_have_a_minus() {
-        assert_eq!(signed(-0.000015), "−15 µs");
-        assert_eq!(signed(0.02), "20 ms");
-        assert_eq!(signed(f64::NAN), "–");
     }
 
     #[test]

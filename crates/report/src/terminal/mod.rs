@@ -13,8 +13,8 @@ use preheat_model::lab::Verdict;
 
 use text::wrap;
 
-pub use text::hanging;
-pub(crate) use text::{clean, fit, pad, width};
+pub(crate) use text::{clean, fit, pad};
+pub use text::{hanging, width};
 
 /// The properties of the terminal.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

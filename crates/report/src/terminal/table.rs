@@ -2,7 +2,8 @@
 //! spaces that can hold a mark. Columns without content are not shown.
 //!
 //! On a narrow terminal, the first column is cut; other columns state at which width of the
-//! first column they are dropped or cut instead.
+//! first column they are dropped or cut instead. Libraries such as `comfy-table` wrap cells when
+//! a terminal is narrow, but do not drop columns.
 
 use super::cells::{is_words, middle};
 use super::text::{fit, pad, split_at_column, width};

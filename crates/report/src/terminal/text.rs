@@ -5,8 +5,8 @@ use unicode_width::{UnicodeWidthChar, UnicodeWidthStr};
 
 use crate::units::{TIE, tie};
 
-/// The width of a text in columns.
-pub(crate) fn width(text: &str) -> usize {
+/// The width of a text in columns of a terminal.
+pub fn width(text: &str) -> usize {
     text.width()
 }
 

@@ -1,8 +1,12 @@
 //! Made-up measurements of remedies.
 
 use preheat_model::Machine;
+use preheat_model::RemedyId::{
+    self, KeptCaches, LoaderThreads, OverlappedInit, Prefetch, WarmParent,
+};
 use preheat_model::measurement::{
-    Decision, MEASUREMENT_SCHEMA, MeasurementReport, RemedyResult, SkippedRemedy, VariantResult,
+    ConfigurationResult, Decision, MEASUREMENT_SCHEMA, MeasurementReport, RemedyResult,
+    SkippedRemedy,
 };
 use preheat_model::run::{Cause, CauseSeconds, Temperature};
 use preheat_model::stats::Estimate;
@@ -15,11 +19,17 @@ fn about(value: f64, by: f64) -> Estimate {
     }
 }
 
-fn variant(remedies: &[&str], against: Temperature, time: f64, plain: f64) -> VariantResult {
-    VariantResult {
-        remedies: remedies.iter().map(|id| (*id).to_owned()).collect(),
+fn configuration(
+    remedies: &[RemedyId],
+    against: Temperature,
+    time: f64,
+    plain: f64,
+) -> ConfigurationResult {
+    let ids: Vec<&str> = remedies.iter().map(|id| id.as_str()).collect();
+    ConfigurationResult {
+        remedies: remedies.to_vec(),
         against,
-        recording: format!("preheat-start-train/{}", remedies.join("+")),
+        recording: format!("preheat-start-train/{}", ids.join("+")),
         time_to_first: Some(about(time, time / 40.0)),
         causes: causes(time, remedies),
         values: vec![time * 0.98, time, time * 1.01, time * 1.02, time],
@@ -28,8 +38,8 @@ fn variant(remedies: &[&str], against: Temperature, time: f64, plain: f64) -> Va
     }
 }
 
-fn causes(time: f64, remedies: &[&str]) -> Vec<CauseSeconds> {
-    let imports = match remedies.contains(&"warm-parent") {
+fn causes(time: f64, remedies: &[RemedyId]) -> Vec<CauseSeconds> {
+    let imports = match remedies.contains(&WarmParent) {
         true => 0.0,
         false => time * 0.8,
     };
@@ -43,14 +53,14 @@ fn causes(time: f64, remedies: &[&str]) -> Vec<CauseSeconds> {
 }
 
 fn result(
-    id: &str,
+    id: RemedyId,
     predicted: Option<f64>,
     alone: f64,
     beside: Option<f64>,
     kept: Decision,
 ) -> RemedyResult {
     RemedyResult {
-        id: id.to_owned(),
+        id,
         predicted,
         alone: Some(about(alone, 0.02)),
         with_others: beside.map(|beside| about(beside, 0.02)),
@@ -78,48 +88,40 @@ pub fn training() -> MeasurementReport {
             .map(str::to_owned)
             .to_vec(),
         iteration: "steps of SGD".to_owned(),
-        variants: vec![
-            variant(&[], Process, 8.21, 8.21),
-            variant(&["warm-parent"], Process, 0.931, 8.21),
-            variant(&["overlapped-init"], Process, 7.93, 8.21),
-            variant(&["loader-threads"], Process, 8.25, 8.21),
-            variant(
-                &["warm-parent", "overlapped-init", "loader-threads"],
+        configurations: vec![
+            configuration(&[], Process, 8.21, 8.21),
+            configuration(&[WarmParent], Process, 0.931, 8.21),
+            configuration(&[OverlappedInit], Process, 7.93, 8.21),
+            configuration(&[LoaderThreads], Process, 8.25, 8.21),
+            configuration(
+                &[WarmParent, OverlappedInit, LoaderThreads],
                 Process,
                 0.742,
                 8.21,
             ),
-            variant(&["overlapped-init", "loader-threads"], Process, 7.94, 8.21),
-            variant(&["warm-parent", "loader-threads"], Process, 0.938, 8.21),
-            variant(&["warm-parent", "overlapped-init"], Process, 0.738, 8.21),
-            variant(&[], Disk, 13.4, 13.4),
-            variant(&["prefetch"], Disk, 11.9, 13.4),
+            configuration(&[OverlappedInit, LoaderThreads], Process, 7.94, 8.21),
+            configuration(&[WarmParent, LoaderThreads], Process, 0.938, 8.21),
+            configuration(&[WarmParent, OverlappedInit], Process, 0.738, 8.21),
+            configuration(&[], Disk, 13.4, 13.4),
+            configuration(&[Prefetch], Disk, 11.9, 13.4),
         ],
         remedies: vec![
-            result("warm-parent", Some(7.12), 7.28, Some(7.2), Decision::Alone),
+            result(WarmParent, Some(7.12), 7.28, Some(7.2), Decision::Alone),
             result(
-                "overlapped-init",
+                OverlappedInit,
                 Some(0.31),
                 0.28,
                 Some(0.196),
                 Decision::WithOthers,
             ),
-            result(
-                "loader-threads",
-                None,
-                -0.04,
-                Some(-0.004),
-                Decision::Unclear,
-            ),
-            result("prefetch", Some(2.3), 1.5, None, Decision::Alone),
+            result(LoaderThreads, None, -0.04, Some(-0.004), Decision::Unclear),
+            result(Prefetch, Some(2.3), 1.5, None, Decision::Alone),
         ],
         skipped: vec![SkippedRemedy {
-            id: "kept-caches".to_owned(),
+            id: KeptCaches,
             why: "the program was not seen to use a compile cache".to_owned(),
         }],
-        kept: ["warm-parent", "overlapped-init", "prefetch"]
-            .map(str::to_owned)
-            .to_vec(),
+        kept: vec![WarmParent, OverlappedInit, Prefetch],
         interrupted: false,
         notes: Vec::new(),
     }
@@ -130,13 +132,13 @@ pub fn nothing() -> MeasurementReport {
     MeasurementReport {
         command: vec!["./serve".to_owned()],
         iteration: String::new(),
-        variants: vec![
-            variant(&[], Temperature::Process, 0.012, 0.012),
-            variant(&["warm-parent"], Temperature::Process, 0.0121, 0.012),
+        configurations: vec![
+            configuration(&[], Temperature::Process, 0.012, 0.012),
+            configuration(&[WarmParent], Temperature::Process, 0.0121, 0.012),
         ],
         remedies: vec![RemedyResult {
             alone: Some(about(-0.0001, 0.001)),
-            ..result("warm-parent", None, 0.0, None, Decision::Unclear)
+            ..result(WarmParent, None, 0.0, None, Decision::Unclear)
         }],
         skipped: Vec::new(),
         kept: Vec::new(),
@@ -151,8 +153,7 @@ pub fn nothing() -> MeasurementReport {
 pub fn hostile() -> MeasurementReport {
     let mut report = training();
     report.command = vec!["\u{1b}[31mred".to_owned(), "x".repeat(500)];
-    report.remedies[0].id = "y".repeat(90);
     report.skipped[0].why = "\u{7}bell ".repeat(40);
-    report.variants[0].time_to_first = None;
+    report.configurations[0].time_to_first = None;
     report
 }

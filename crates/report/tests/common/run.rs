@@ -8,8 +8,8 @@ use preheat_model::Machine;
 use preheat_model::run::trace::Clock;
 use preheat_model::run::{
     Cause, CauseReport, CauseSeconds, DeviceBytes, Evicted, Importer, IterationRule, IterationUnit,
-    IterationsBy, MemoryReport, Origin, RUN_SCHEMA, RegionReport, RunReport, RunSettings, Rung,
-    StartReport, Temperature, Unfinished,
+    IterationsBy, MemoryReport, Origin, RUN_SCHEMA, RegionReport, RunReport, RunSettings,
+    StartReport, Temperature, TemperatureReport, Unfinished,
 };
 use preheat_model::stats::{Class, Consistency, Estimate};
 
@@ -115,7 +115,7 @@ pub fn report() -> RunReport {
             pinned: 64 * MIB,
             host: Some(parts::host()),
         },
-        ladder: vec![rung(Temperature::Process, 5, total, 0.542)],
+        ladder: vec![level(Temperature::Process, 5, total, 0.542)],
         remedies: parts::remedies(),
         starts: (0..5)
             .map(|at| start(at, Temperature::Process, total))
@@ -193,9 +193,9 @@ pub fn twice() -> RunReport {
 pub fn ladder() -> RunReport {
     let mut report = report();
     report.ladder = vec![
-        rung(Temperature::Caches, 3, 31.2, 4.61),
-        rung(Temperature::Disk, 3, 13.8, 0.71),
-        rung(Temperature::Process, 3, 8.94, 0.542),
+        level(Temperature::Caches, 3, 31.2, 4.61),
+        level(Temperature::Disk, 3, 13.8, 0.71),
+        level(Temperature::Process, 3, 8.94, 0.542),
     ];
     report.starts = [
         (Temperature::Caches, 31.2),
@@ -356,8 +356,8 @@ fn seconds_of(total: f64) -> Vec<CauseSeconds> {
     causes
 }
 
-fn rung(temperature: Temperature, starts: usize, total: f64, first: f64) -> Rung {
-    Rung {
+fn level(temperature: Temperature, starts: usize, total: f64, first: f64) -> TemperatureReport {
+    TemperatureReport {
         temperature,
         starts,
         time_to_first: interval(total, total * 0.97, total * 1.04),

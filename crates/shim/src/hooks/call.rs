@@ -10,7 +10,7 @@ use preheat_wire::{Allocation, Copied, Image, Kind, Shape};
 use super::arguments::{self, Words};
 use super::handles::Handles;
 use super::quick::Quick;
-use super::table::{Answer, Detail, Entry, Library, NONE, Place, Then};
+use super::table::{Answer, Detail, Entry, HandlePosition, Library, NONE, Then};
 use super::{copied, driver, image, memory, wrap};
 use crate::recorder::system::Errno;
 use crate::recorder::{self, Open, detail};
@@ -278,7 +278,7 @@ impl Call {
         let status = self.status(result);
         let place = match self.entry.detail {
             Detail::Allocate { place, .. } => place,
-            _ => Place::Out(0),
+            _ => HandlePosition::Out(0),
         };
         let bytes = match self.entry.detail {
             Detail::AllocatePitch if status == 0 => self.pitched(),
@@ -322,11 +322,11 @@ impl Call {
     }
 
     /// A handle or an address that a successful call returned.
-    fn at(self, place: Place, result: usize) -> u64 {
+    fn at(self, place: HandlePosition, result: usize) -> u64 {
         match place {
-            Place::Out(index) => self.words.out::<u64>(index).unwrap_or(0),
-            Place::In(index) => self.words.get(index) as u64,
-            Place::Returned => result as u64,
+            HandlePosition::Out(index) => self.words.out::<u64>(index).unwrap_or(0),
+            HandlePosition::In(index) => self.words.get(index) as u64,
+            HandlePosition::Returned => result as u64,
         }
     }
 
@@ -350,7 +350,7 @@ impl Call {
             open.put(1, &image);
         }
         let handle = if status == 0 {
-            self.at(Place::Out(0), result)
+            self.at(HandlePosition::Out(0), result)
         } else {
             0
         };
@@ -361,7 +361,7 @@ impl Call {
         result
     }
 
-    fn look_up(self, name: &[u8], place: Place) -> usize {
+    fn look_up(self, name: &[u8], place: HandlePosition) -> usize {
         let open = self.begin(0, 0, name);
         let result = self.real();
         let time = recorder::now();
@@ -392,7 +392,7 @@ impl Call {
         let time = recorder::now();
         let status = self.status(result);
         let function = if status == 0 {
-            self.at(Place::Out(0), result)
+            self.at(HandlePosition::Out(0), result)
         } else {
             0
         };

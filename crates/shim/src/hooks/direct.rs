@@ -153,14 +153,14 @@ mod tests {
     #[test]
     fn every_name_is_in_the_table_and_every_entry_has_a_name() {
         for name in NAMES {
-            let base = table::base(name.to_bytes());
+            let base = preheat_wire::base_name(name.to_bytes());
             assert!(table::find(base).is_some(), "{name:?}");
         }
         for entry in table::all() {
             // The PTX compiler only exists as a static library.
             let found = NAMES
                 .iter()
-                .any(|name| table::base(name.to_bytes()) == entry.name.as_bytes());
+                .any(|name| preheat_wire::base_name(name.to_bytes()) == entry.name.as_bytes());
             assert!(
                 found || entry.library == Library::NvPtxCompiler,
                 "{}",

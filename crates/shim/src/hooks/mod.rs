@@ -26,6 +26,7 @@ mod wrap;
 use std::ffi::{CStr, c_void};
 
 use crate::recorder;
+use preheat_wire::base_name;
 use table::Library;
 
 /// Functions of this library that others find through its handle, and nothing may find by
@@ -114,7 +115,7 @@ fn given(name: &[u8], function: *mut c_void, is_old: bool) -> *mut c_void {
 
 /// Returns whether a name is that of the first version of a function.
 fn has_no_version(name: &[u8]) -> bool {
-    table::base(name).len() == name.len()
+    base_name(name).len() == name.len()
 }
 
 /// Returns whether this thread is in a range that the program has named.

@@ -27,7 +27,7 @@ pub use text::{first_time, text};
 pub use usage::{UsageMark, record_cpu, usage};
 
 use preheat_wire::{Kind, Record, SLOT_BYTES, Slot, text_slots};
-use process::{Found, Process, process};
+use process::{Attempt, Process, process};
 use std::ptr::{copy_nonoverlapping, null_mut};
 use std::sync::atomic::{Ordering, compiler_fence};
 use thread::{Thread, thread};
@@ -126,16 +126,16 @@ fn attach(process: &Process, thread: *mut Thread) -> bool {
     busy.store(true, Ordering::Relaxed);
     compiler_fence(Ordering::SeqCst);
     let found = process.find();
-    if let Found::Open(epoch) | Found::JustOpened(epoch) = found {
+    if let Attempt::Open(epoch) | Attempt::JustOpened(epoch) = found {
         // SAFETY: the flag excludes any other use on this thread.
         unsafe { (*thread).attach(epoch) };
     }
     compiler_fence(Ordering::SeqCst);
     busy.store(false, Ordering::Relaxed);
-    if let Found::JustOpened(_) = found {
+    if let Attempt::JustOpened(_) = found {
         crate::lifetime::describe(process.room());
     }
-    !matches!(found, Found::Nothing)
+    !matches!(found, Attempt::Nothing)
 }
 
 // Inlined into every caller: constant arguments are folded, and nothing goes through

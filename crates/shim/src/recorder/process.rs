@@ -178,7 +178,7 @@ pub(crate) fn forked() {
 }
 
 /// The result of an attempt to use the recording.
-pub(super) enum Found {
+pub(super) enum Attempt {
     /// It is open, with this epoch.
     Open(u32),
     /// It was just opened, with this epoch: the process must be described.
@@ -189,7 +189,7 @@ pub(super) enum Found {
 
 impl Process {
     /// The epoch of the recording. Opens it if necessary.
-    pub(super) fn find(&self) -> Found {
+    pub(super) fn find(&self) -> Attempt {
         // Enough for any disk; a thread that waits in vain merely records nothing.
         for _ in 0..100_000 {
             match self.epoch.load(Ordering::Acquire) {
@@ -208,14 +208,14 @@ impl Process {
                     // SAFETY: no memory is involved.
                     unsafe { libc::sched_yield() };
                 }
-                OFF => return Found::Nothing,
-                epoch => return Found::Open(epoch),
+                OFF => return Attempt::Nothing,
+                epoch => return Attempt::Open(epoch),
             }
         }
-        Found::Nothing
+        Attempt::Nothing
     }
 
-    fn open(&self) -> Found {
+    fn open(&self) -> Attempt {
         let _errno = Errno::keep();
         // SAFETY: only this thread holds OPENING, and nothing reads the path before an
         // epoch is published. The directory is not written after the start.
@@ -223,7 +223,7 @@ impl Process {
         let limit = SETTINGS.limit.load(Ordering::Relaxed);
         if is_confined() {
             self.epoch.store(OFF, Ordering::Release);
-            return Found::Nothing;
+            return Attempt::Nothing;
         }
         // A child that was forked without calling the handlers has the time of its parent.
         let began = match SETTINGS.forked_at.load(Ordering::Relaxed) {
@@ -237,11 +237,11 @@ impl Process {
                 let epoch = SETTINGS.last_epoch.load(Ordering::Relaxed) % (NO_EPOCH - 1) + 1;
                 SETTINGS.last_epoch.store(epoch, Ordering::Relaxed);
                 self.epoch.store(epoch, Ordering::Release);
-                Found::JustOpened(epoch)
+                Attempt::JustOpened(epoch)
             }
             Err(_) => {
                 self.epoch.store(OFF, Ordering::Release);
-                Found::Nothing
+                Attempt::Nothing
             }
         }
     }

@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 
 use preheat_model::run::Recording;
-use preheat_model::run::trace::{BytecodeWrite, Process, StartTrace, What};
+use preheat_model::run::trace::{BytecodeWrite, Process, SpanKind, StartTrace};
 
 use crate::Observations;
 
@@ -79,7 +79,7 @@ fn program(start: &StartTrace) -> Option<&Process> {
 fn called(process: &Process) -> BTreeSet<&str> {
     let mut found = BTreeSet::new();
     for span in process.threads.iter().flat_map(|thread| &thread.spans) {
-        if matches!(span.what, What::Call | What::Heavy) {
+        if matches!(span.what, SpanKind::Call | SpanKind::Heavy) {
             found.insert(process.symbol(span));
         }
     }
@@ -141,7 +141,7 @@ fn modules(process: &Process) -> Vec<(String, String)> {
     let mut listed = BTreeSet::new();
     let mut imports: Vec<(u64, u32)> = (process.threads.iter())
         .flat_map(|thread| &thread.spans)
-        .filter(|span| span.what == What::Import)
+        .filter(|span| span.what == SpanKind::Import)
         .map(|span| (span.begin, span.detail))
         .collect();
     imports.sort_unstable();
@@ -227,7 +227,7 @@ mod tests {
             thread.spans.push(Span {
                 begin: at as u64,
                 end: 9,
-                what: What::Import,
+                what: SpanKind::Import,
                 detail: at as u32,
                 symbol: 0,
                 depth: 0,

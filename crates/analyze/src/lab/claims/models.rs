@@ -341,10 +341,9 @@ fn mean_share(part: &ByStart, whole: &ByStart) -> Option<String> {
 }
 
 fn percent(share: f64) -> String {
-    match share * 100.0 {
-        small if small < 0.1 => "under 0.1 %".to_owned(),
-        small if small < 9.95 => format!("{small:.1} %"),
-        large => format!("{large:.0} %"),
+    match share < 0.001 {
+        true => "under 0.1 %".to_owned(),
+        false => crate::units::percent(share),
     }
 }
 

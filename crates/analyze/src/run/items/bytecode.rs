@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, HashMap};
 
 use super::super::facts::Facts;
-use super::super::trace::{BytecodeWrite, NoBytecode, What};
+use super::super::trace::{BytecodeWrite, NoBytecode, SpanKind};
 use super::super::{Cause, Item};
 
 /// The number of compiled modules of a package, by reason.
@@ -75,11 +75,11 @@ pub(in crate::run) fn reasons<'a>(
     let mut found: BTreeMap<&str, Reasons> = BTreeMap::new();
     for facts in facts {
         for (index, thread) in facts.process.threads.iter().enumerate() {
-            if facts.count(index, What::Bytecode) == 0 {
+            if facts.count(index, SpanKind::Bytecode) == 0 {
                 continue;
             }
             let spans = thread.spans.iter().take_while(|span| span.begin < until);
-            for span in spans.filter(|span| span.what == What::Bytecode) {
+            for span in spans.filter(|span| span.what == SpanKind::Bytecode) {
                 if let Some(made) = facts.process.bytecode.get(span.detail as usize) {
                     let package = facts.compiled_package(span.detail);
                     found.entry(package).or_default().add(made.why, made.write);

@@ -11,8 +11,8 @@ use std::collections::{HashMap, HashSet};
 use super::super::examine::seconds;
 use super::super::facts::Facts;
 use super::super::path::Sum;
-use super::super::trace::{Import, Process, Span, What};
-use super::super::{Importer, Item, Module, Origin};
+use super::super::trace::{Import, Process, Span, SpanKind};
+use super::super::{ImportedModule, Importer, Item, Origin};
 
 /// An import of at least this share of all imports is listed.
 pub(crate) const LISTED_IMPORT: f64 = 0.05;
@@ -40,11 +40,11 @@ impl Tree {
             order: Vec::with_capacity(count),
         };
         for (index, thread) in process.threads.iter().enumerate() {
-            if facts.count(index, What::Import) == 0 {
+            if facts.count(index, SpanKind::Import) == 0 {
                 continue;
             }
             let mut open: Vec<&Span> = Vec::new();
-            for span in thread.spans.iter().filter(|s| s.what == What::Import) {
+            for span in thread.spans.iter().filter(|s| s.what == SpanKind::Import) {
                 let at = span.detail as usize;
                 if at >= count || tree.spans[at] != (0, 0) {
                     continue;
@@ -179,7 +179,7 @@ pub(super) fn modules(
     own: &HashMap<(usize, u32), Sum>,
     trees: &[Tree],
     facts: &[Facts],
-) -> Vec<Module> {
+) -> Vec<ImportedModule> {
     let mut modules = Vec::new();
     for (place, tree) in trees.iter().enumerate() {
         let imports = &facts[place].process.imports;
@@ -192,7 +192,7 @@ pub(super) fn modules(
                 continue;
             }
             places[index] = Some(modules.len());
-            modules.push(Module {
+            modules.push(ImportedModule {
                 name: imports[index].name.clone(),
                 detail: importer(&imports[index]).sentence(),
                 parent: tree.parents[index].and_then(|parent| places[parent as usize]),

@@ -12,7 +12,7 @@ use super::examine::{Examined, seconds, steady_ones};
 use super::facts::{Facts, ItemRef, NUMBA};
 use super::iterations::StartData;
 use super::path::{CAUSES, ItemMeaning, Request, Sum, partition};
-use super::trace::What;
+use super::trace::SpanKind;
 use super::{AllItems, Cause, Compiler, Item, Origin, torch_compile};
 
 pub(super) use bytecode::{Reasons, reasons};
@@ -110,8 +110,8 @@ pub(super) fn list(examined: &Examined, start: &StartData, trees: &[Tree]) -> Al
     bytecode::describe(&mut by_name, facts, until);
     // Steady work is a single item.
     let steady = examined.causes[Cause::SteadyWork.index()];
-    let mut behind = AllItems::default();
-    let lists = &mut behind.items;
+    let mut all_items = AllItems::default();
+    let lists = &mut all_items.items;
     for ((cause, _), item) in by_name {
         lists[cause.index()].push(item);
     }
@@ -131,8 +131,8 @@ pub(super) fn list(examined: &Examined, start: &StartData, trees: &[Tree]) -> Al
         // Items that are not calls, or that began before the interval, count once.
         (list.iter_mut()).for_each(|item| item.count = item.count.max(1));
     }
-    behind.modules = imports::modules(&imports, trees, facts);
-    behind
+    all_items.modules = imports::modules(&imports, trees, facts);
+    all_items
 }
 
 fn add(
@@ -248,12 +248,12 @@ fn count(items: &mut HashMap<(Cause, String), Item>, facts: &[Facts], until: u64
     let mut counts: HashMap<(usize, u32), u64> = HashMap::new();
     for (place, facts) in facts.iter().enumerate() {
         for (index, thread) in facts.process.threads.iter().enumerate() {
-            if facts.count(index, What::Range) == 0 {
+            if facts.count(index, SpanKind::Range) == 0 {
                 continue;
             }
             let mut compiling_until = 0;
             let spans = thread.spans.iter().take_while(|span| span.begin < until);
-            for span in spans.filter(|span| span.what == What::Range) {
+            for span in spans.filter(|span| span.what == SpanKind::Range) {
                 let judged = facts.judge(span, None);
                 let compiles = judged.is_some_and(|j| j.cause == Cause::KernelCompilation);
                 if compiles && span.begin >= compiling_until {

@@ -11,7 +11,7 @@
 
 use super::super::facts::Facts;
 use super::super::timers::{Execution, Regions};
-use super::super::trace::{Span, What};
+use super::super::trace::{Span, SpanKind};
 
 /// The launch that identifies an iteration.
 #[derive(Clone, Copy)]
@@ -93,7 +93,7 @@ pub(super) fn begins(facts: &Facts, thread: usize, anchors: &[Anchor]) -> Begins
     let mut copies: Vec<usize> = (anchors[1..].iter().zip(&waits))
         .filter_map(|(anchor, wait)| {
             let between = between(spans, (*wait)?, anchor.launch);
-            Some(between.filter(|span| span.what == What::Copy).count())
+            Some(between.filter(|span| span.what == SpanKind::Copy).count())
         })
         .collect();
     copies.sort_unstable();
@@ -151,10 +151,10 @@ fn first_begin(
         if span.end > launch {
             continue;
         }
-        if facts.waits_for_device(span) || span.what == What::Launch {
+        if facts.waits_for_device(span) || span.what == SpanKind::Launch {
             return (span.end, None);
         }
-        if span.what == What::Copy {
+        if span.what == SpanKind::Copy {
             if copies == 0 {
                 return (span.end, None);
             }
@@ -171,7 +171,7 @@ fn first_begin(
 fn first_call(facts: &Facts, spans: &[Span], launch: u64) -> Option<u64> {
     let mut import = 0;
     for span in between(spans, 0, launch) {
-        if span.what == What::Import {
+        if span.what == SpanKind::Import {
             import = span.end.max(import);
         } else if span.begin >= import && facts.is_call(span) {
             return Some(span.begin);

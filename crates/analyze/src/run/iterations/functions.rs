@@ -8,7 +8,7 @@
 use std::collections::HashMap;
 
 use super::super::facts::Facts;
-use super::super::trace::{Iteration, Span, What};
+use super::super::trace::{Iteration, Span, SpanKind};
 use super::{Detected, Rule, StartData, apply, earliest};
 
 /// The share of another rule's iterations that must lie within calls of a function.
@@ -126,7 +126,7 @@ fn calls(facts: &Facts, thread: usize, which: Iteration, function: &str) -> Vec<
 fn of<'a>(facts: &Facts<'a>, thread: usize, which: Iteration) -> impl Iterator<Item = &'a Span> {
     let any = facts.count(thread, which) > 0;
     let spans = facts.process.threads[thread].spans.iter();
-    spans.filter(move |span| any && span.what == What::Iteration(which))
+    spans.filter(move |span| any && span.what == SpanKind::Iteration(which))
 }
 
 fn name<'a>(facts: &Facts<'a>, span: &Span) -> &'a str {

@@ -4,7 +4,7 @@ use std::collections::HashMap;
 
 use super::super::facts::Facts;
 use super::super::timers::Regions;
-use super::super::trace::{Span, What};
+use super::super::trace::{Span, SpanKind};
 use super::{Detected, StartData, begins, earliest_of};
 
 /// The number of last launches that are searched for a period.
@@ -33,7 +33,7 @@ pub(super) fn find_last(start: &StartData) -> Option<Detected> {
     let found = find_by(start, twice_after_set_up)?;
     let between = found.iterations.first()?.1;
     let is_around = |span: &Span| {
-        matches!(span.what, What::Iteration(_)) && span.begin < between && between < span.end
+        matches!(span.what, SpanKind::Iteration(_)) && span.begin < between && between < span.end
     };
     let threads = &start.facts[found.process].process.threads;
     let within = (threads.iter()).any(|thread| thread.spans.iter().any(is_around));
@@ -52,14 +52,14 @@ fn find_in(
     (process, facts): (usize, &Facts),
     repeating: impl Fn(&[u32]) -> Option<Period>,
 ) -> Option<Detected> {
-    let launches = facts.count_in_all(What::Launch);
+    let launches = facts.count_in_all(SpanKind::Launch);
     if launches == 0 {
         return None;
     }
     let threads = 0..facts.process.threads.len();
     let thread = threads
         .rev()
-        .max_by_key(|thread| facts.count(*thread, What::Launch))?;
+        .max_by_key(|thread| facts.count(*thread, SpanKind::Launch))?;
     let count = match facts.process.sparse.is_empty() {
         true => usize::try_from(launches).unwrap_or(0),
         false => merged(facts).count(),
@@ -89,9 +89,9 @@ fn find_in(
 fn merged(facts: &Facts) -> impl Iterator<Item = Launch> {
     let all = facts.process.threads.iter().enumerate();
     let mut threads: Vec<_> = all
-        .filter(|(index, _)| facts.count(*index, What::Launch) > 0)
+        .filter(|(index, _)| facts.count(*index, SpanKind::Launch) > 0)
         .map(|(_, thread)| {
-            let spans = thread.spans.iter().filter(|s| s.what == What::Launch);
+            let spans = thread.spans.iter().filter(|s| s.what == SpanKind::Launch);
             spans.peekable()
         })
         .collect();
@@ -198,7 +198,7 @@ fn iterations(
         let spans = &facts.process.threads[thread].spans;
         let from = spans.partition_point(|span| span.begin < final_launch.begin);
         let after = spans[from..].iter().take_while(|span| span.begin < next);
-        let ends = |span: &&Span| span.what == What::Launch || facts.waits_for_device(span);
+        let ends = |span: &&Span| span.what == SpanKind::Launch || facts.waits_for_device(span);
         let end = after.filter(ends).map(|span| span.end).max();
         iterations.push((*begin, end.unwrap_or(final_launch.begin + 1)));
     }

@@ -15,7 +15,7 @@ use crate::run::FirstBegin;
 use crate::run::facts::Facts;
 use crate::run::path::{is_compiler, main_thread, root};
 use crate::run::timers::Region;
-use crate::run::trace::{Iteration, Process, StartTrace, Thread, What};
+use crate::run::trace::{Iteration, Process, SpanKind, StartTrace, Thread};
 
 /// The number of lines with the same time as the previous one, because they were read
 /// together.
@@ -165,7 +165,7 @@ fn begin_with_lines(iterations: &mut [(u64, u64)], begins: &[u64]) {
 fn code_begins(process: &Process, first: u64) -> u64 {
     let begin = process.python_ready.or(process.main);
     let spans = process.threads.iter().flat_map(|thread| &thread.spans);
-    let imports = spans.filter(|span| span.what == What::Import && span.end < first);
+    let imports = spans.filter(|span| span.what == SpanKind::Import && span.end < first);
     let last = imports.map(|span| span.end).max().unwrap_or(0);
     begin.unwrap_or(process.began).max(last)
 }
@@ -282,7 +282,7 @@ impl Marks {
         }
         let spans = (facts.process.threads.iter()).flat_map(|thread| &thread.spans);
         let mut all: Vec<(u64, u64)> = spans
-            .filter(|span| span.what == What::Iteration(which))
+            .filter(|span| span.what == SpanKind::Iteration(which))
             .map(|span| (span.begin, span.end))
             .collect();
         all.sort_unstable();
@@ -313,7 +313,7 @@ fn launches_begin(start: &StartData, process: usize, lines: &[u64]) -> Option<Re
         .flat_map(|thread| &thread.spans);
     let mut launches: Vec<u64> = spans
         .clone()
-        .filter(|span| span.what == What::Launch)
+        .filter(|span| span.what == SpanKind::Launch)
         .map(|span| span.begin)
         .collect();
     launches.sort_unstable();

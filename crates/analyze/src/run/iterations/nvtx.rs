@@ -7,7 +7,7 @@
 use std::collections::HashMap;
 
 use super::super::facts::Facts;
-use super::super::trace::{Span, What};
+use super::super::trace::{Span, SpanKind};
 use super::{Detected, Rule, StartData, earliest};
 
 /// Domains used by libraries, not by the program.
@@ -50,7 +50,7 @@ pub(super) fn propose(start: &StartData, least: usize) -> Option<Rule> {
     let mut best: Option<(usize, u32, &str)> = None;
     for facts in start.facts {
         for thread in 0..facts.process.threads.len() {
-            if facts.count(thread, What::Range) == 0 {
+            if facts.count(thread, SpanKind::Range) == 0 {
                 continue;
             }
             for ((level, text), count) in levels(facts, thread) {
@@ -104,13 +104,13 @@ fn text_of<'a>(facts: &Facts<'a>, text: u32) -> &'a str {
 
 fn ranges<'a>(facts: &Facts<'a>, thread: usize) -> impl Iterator<Item = &'a Span> {
     let spans = facts.process.threads[thread].spans.iter();
-    spans.filter(|span| span.what == What::Range)
+    spans.filter(|span| span.what == SpanKind::Range)
 }
 
 /// The ranges with this name.
 pub(super) fn find(start: &StartData, name: &str) -> Option<Detected> {
     let named = |facts: &Facts, thread: usize| {
-        if facts.count(thread, What::Range) == 0 {
+        if facts.count(thread, SpanKind::Range) == 0 {
             return Vec::new();
         }
         let spans = ranges(facts, thread).filter(|span| text_of(facts, span.detail) == name);
@@ -200,9 +200,9 @@ fn xla_ranges<'a>(
     of: (&'static str, &'static str),
 ) -> impl Iterator<Item = (&'a Span, &'a str)> {
     let process = facts.process;
-    let any = facts.count(thread, What::Range) > 0;
+    let any = facts.count(thread, SpanKind::Range) > 0;
     let spans = process.threads[thread].spans.iter().filter(move |_| any);
-    let ranges = spans.filter(|span| span.what == What::Range);
+    let ranges = spans.filter(|span| span.what == SpanKind::Range);
     ranges.filter_map(move |span| {
         let text = process.texts.get(span.detail as usize)?;
         Some((span, module(text, of)?))

@@ -3,7 +3,7 @@
 use std::collections::HashMap;
 
 use super::super::facts::Facts;
-use super::super::trace::{Iteration, Span, What};
+use super::super::trace::{Iteration, Span, SpanKind};
 use super::{
     Accepted, Detected, Rule, StartData, candidates, earliest, find_all, functions, in_most, lines,
     most,
@@ -241,7 +241,7 @@ fn of<'a>(facts: &Facts<'a>, thread: usize, which: Iteration) -> impl Iterator<I
     };
     spans
         .iter()
-        .filter(move |span| span.what == What::Iteration(which))
+        .filter(move |span| span.what == SpanKind::Iteration(which))
 }
 
 /// The spans of a type in some threads, by their begin.
@@ -418,7 +418,7 @@ fn calls_in(
     }
     let mut waited = false;
     for span in &facts.process.threads[thread].spans {
-        if span.what == What::Iteration(which) && is(name(facts, span)) {
+        if span.what == SpanKind::Iteration(which) && is(name(facts, span)) {
             iterations.push((span.begin, span.end));
             waited = false;
         } else if let Some((_, end)) = iterations.last_mut()
@@ -450,7 +450,7 @@ fn trim_last(
     let mut call_end = None;
     for span in &spans[from..] {
         match call_end {
-            None if span.what == What::Iteration(which) => call_end = Some(span.end),
+            None if span.what == SpanKind::Iteration(which) => call_end = Some(span.end),
             Some(end) if span.begin >= end && facts.waits_for_device(span) => {
                 iterations[last].1 = span.end;
                 return;

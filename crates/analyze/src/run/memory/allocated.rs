@@ -4,7 +4,7 @@ use std::collections::HashMap;
 
 use super::super::Cause;
 use super::super::facts::Facts;
-use super::super::trace::What;
+use super::super::trace::SpanKind;
 
 /// Allocations over time.
 pub(in crate::run) struct Live {
@@ -46,7 +46,7 @@ impl Live {
     pub(in crate::run) fn of(facts: &Facts) -> Live {
         let mut changes: Vec<(u64, u64, Change)> = Vec::new();
         for (index, thread) in facts.process.threads.iter().enumerate() {
-            let some = [What::Allocate, What::Free].iter();
+            let some = [SpanKind::Allocate, SpanKind::Free].iter();
             if some.map(|what| facts.count(index, *what)).sum::<u32>() == 0 {
                 continue;
             }
@@ -55,13 +55,13 @@ impl Live {
             for span in &thread.spans {
                 let at = span.detail as usize;
                 match span.what {
-                    What::Heavy => {
+                    SpanKind::Heavy => {
                         let judged = facts.judge(span, None);
                         if judged.is_some_and(|judged| judged.cause == Cause::LibrarySetUp) {
                             set_up = span.end.max(set_up);
                         }
                     }
-                    What::Allocate => {
+                    SpanKind::Allocate => {
                         let Some(made) = facts.process.allocations.get(at) else {
                             continue;
                         };
@@ -76,7 +76,7 @@ impl Live {
                             changes.push((span.end, made.pointer, change));
                         }
                     }
-                    What::Free => {
+                    SpanKind::Free => {
                         if let Some(pointer) = facts.process.frees.get(at) {
                             changes.push((span.begin, *pointer, Change::Freed));
                         }
@@ -163,14 +163,14 @@ impl Ranges {
     /// Must be called after the last `add`.
     pub(in crate::run) fn sort(&mut self) {
         self.ranges.sort_unstable();
-        let mut apart: Vec<(u64, u64)> = Vec::new();
+        let mut merged: Vec<(u64, u64)> = Vec::new();
         for range in &self.ranges {
-            match apart.last_mut() {
+            match merged.last_mut() {
                 Some(last) if range.0 <= last.1 => last.1 = last.1.max(range.1),
-                _ => apart.push(*range),
+                _ => merged.push(*range),
             }
         }
-        self.ranges = apart;
+        self.ranges = merged;
     }
 
     pub(in crate::run) fn is_empty(&self) -> bool {

@@ -4,7 +4,7 @@ use super::super::IterationsBy;
 use super::super::examine::Examined;
 use super::super::iterations::StartData;
 use super::super::summary::{FEW_ITERATIONS, FOR_A_CLASS, Group};
-use super::super::trace::What;
+use super::super::trace::SpanKind;
 
 /// A first iteration below this share of a steady one is incomplete.
 const INCOMPLETE_BELOW: f64 = 0.5;
@@ -153,7 +153,7 @@ impl Doubts<'_> {
         }
         let (process, _) = self.shown.thread?;
         let facts = &self.start.facts[process];
-        if facts.count_in_all(What::Launch) == 0 {
+        if facts.count_in_all(SpanKind::Launch) == 0 {
             return None;
         }
         let steady = (self.shown.summary.as_ref()).and_then(|summary| summary.steady_start);

@@ -176,8 +176,8 @@ impl<'a> Children<'a> {
     }
 
     /// Updates their loads to `now`, and returns until when they are valid; changes closer
-    /// than `apart` are merged.
-    pub(super) fn update(&mut self, now: u64, apart: u64, catalogue: &mut Catalogue) -> u64 {
+    /// than `gap` are merged.
+    pub(super) fn update(&mut self, now: u64, gap: u64, catalogue: &mut Catalogue) -> u64 {
         self.present.retain(|child| child.process.ended > now);
         while let Some(process) = self.future.pop_if(|process| process.made <= now) {
             if process.ended > now {
@@ -188,7 +188,7 @@ impl<'a> Children<'a> {
         let next = self.future.last();
         let mut until = next.map_or(u64::MAX, |process| process.made);
         for child in &mut self.present {
-            let end = child.update(now, catalogue).max(now.saturating_add(apart));
+            let end = child.update(now, catalogue).max(now.saturating_add(gap));
             until = until.min(end);
         }
         // Compilers first, then the busiest.

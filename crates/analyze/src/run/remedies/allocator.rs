@@ -9,7 +9,7 @@
 
 use preheat_model::RemedyId;
 
-use super::super::trace::{Span, What};
+use super::super::trace::{Span, SpanKind};
 use super::super::{Cause, LaterSaving};
 use super::{RemedyInput, Suggestion, length, remedy};
 use crate::units;
@@ -71,7 +71,7 @@ impl Calls {
 /// A different way of allocating device memory.
 pub(super) fn allocator(case: &RemedyInput) -> Option<Suggestion> {
     let facts = case.facts()?;
-    let spans: Vec<&Span> = (case.spans(What::Allocate))
+    let spans: Vec<&Span> = (case.spans(SpanKind::Allocate))
         .filter(|span| {
             let cause = facts.judge(span, None).map(|judged| judged.cause);
             let cuda = facts.process.symbol(span).starts_with("cu");
@@ -109,7 +109,7 @@ fn all_at_once(case: &RemedyInput, span: &Span, device: u64) -> Option<Suggestio
     let facts = case.facts()?;
     // Memory that is created separately from its addresses is mapped by further calls.
     let created = facts.process.symbol(span).starts_with("cuMemCreate");
-    let calls = (case.spans(What::Call)).filter(|call| created && maps_memory(case, call));
+    let calls = (case.spans(SpanKind::Call)).filter(|call| created && maps_memory(case, call));
     let seconds = length(span) + calls.map(length).sum::<f64>();
     let seconds = case.on_path(Cause::DeviceAllocation, seconds);
     let table = match who(case) {

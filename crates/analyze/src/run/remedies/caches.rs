@@ -71,8 +71,8 @@ fn disabled(case: &RemedyInput) -> Option<Suggestion> {
 /// Evidence from starts with empty caches. It counts only if compilation explains the
 /// difference; otherwise it is chance.
 fn by_ladder(case: &RemedyInput) -> Option<Suggestion> {
-    let empty = super::rung(case, Temperature::Caches)?;
-    let filled = super::rung(case, Temperature::Process)?;
+    let empty = super::at_temperature(case, Temperature::Caches)?;
+    let filled = super::at_temperature(case, Temperature::Process)?;
     let saving = super::difference(empty, filled);
     let compiled = super::seconds(empty, Cause::KernelCompilation)
         - super::seconds(filled, Cause::KernelCompilation);

@@ -3,7 +3,7 @@
 use preheat_model::RemedyId;
 
 use super::super::Cause;
-use super::super::trace::What;
+use super::super::trace::SpanKind;
 use super::{RemedyInput, Suggestion, length, remedy};
 use crate::units;
 
@@ -24,7 +24,7 @@ pub(super) fn driver_compiles(case: &RemedyInput) -> f64 {
     let Some(facts) = case.facts() else {
         return 0.0;
     };
-    let modules = case.spans(What::Module).filter(|span| {
+    let modules = case.spans(SpanKind::Module).filter(|span| {
         let module = facts.process.modules.get(span.detail as usize);
         module.is_some_and(|module| module.machine_code.is_empty() && !module.ptx.is_empty())
     });
@@ -93,7 +93,9 @@ pub(super) fn lazy_loading(case: &RemedyInput) -> Option<Suggestion> {
 /// Algorithms that are benchmarked.
 pub(super) fn autotuning(case: &RemedyInput) -> Option<Suggestion> {
     let facts = case.facts()?;
-    let calls = case.spans(What::Heavy).chain(case.spans(What::Call));
+    let calls = case
+        .spans(SpanKind::Heavy)
+        .chain(case.spans(SpanKind::Call));
     let tried: Vec<f64> = calls
         .filter(|span| facts.process.symbol(span).starts_with("cudnnFind"))
         .map(length)

@@ -24,8 +24,8 @@ use super::examine::Examined;
 use super::facts::Facts;
 use super::items::Tree;
 use super::iterations::StartData;
-use super::trace::{Span, What};
-use super::{Cause, Item, Manifest, Remedy, RunReport, Rung, Temperature};
+use super::trace::{Span, SpanKind};
+use super::{Cause, Item, Manifest, Remedy, RunReport, Temperature, TemperatureReport};
 use crate::units;
 
 /// A remedy must save at least this share of the time to first, and this many seconds.
@@ -159,12 +159,12 @@ impl<'a> RemedyInput<'a> {
     }
 
     /// The spans of a type, on all threads, that began before the first iteration ended.
-    fn spans(&self, what: What) -> impl Iterator<Item = &'a Span> + use<'a> {
+    fn spans(&self, what: SpanKind) -> impl Iterator<Item = &'a Span> + use<'a> {
         self.spans_until(what, self.examined.time_to_first.unwrap_or(0))
     }
 
     /// The spans of a type, on all threads, that began before this time.
-    fn spans_until(&self, what: What, until: u64) -> impl Iterator<Item = &'a Span> + use<'a> {
+    fn spans_until(&self, what: SpanKind, until: u64) -> impl Iterator<Item = &'a Span> + use<'a> {
         let facts = self.facts();
         let threads = facts.map_or(&[][..], |facts| &facts.process.threads[..]);
         threads.iter().enumerate().flat_map(move |(index, thread)| {
@@ -205,18 +205,21 @@ fn remedy(
 // Compares temperatures, which differ in one respect each.
 
 /// The results at a temperature.
-fn rung<'a>(case: &RemedyInput<'a>, temperature: Temperature) -> Option<&'a Rung> {
-    let mut rungs = case.report.ladder.iter();
-    rungs.find(|rung| rung.temperature == temperature)
+fn at_temperature<'a>(
+    case: &RemedyInput<'a>,
+    temperature: Temperature,
+) -> Option<&'a TemperatureReport> {
+    let mut levels = case.report.ladder.iter();
+    levels.find(|level| level.temperature == temperature)
 }
 
 /// The extra time of a colder start.
-fn difference(colder: &Rung, warmer: &Rung) -> f64 {
+fn difference(colder: &TemperatureReport, warmer: &TemperatureReport) -> f64 {
     colder.time_to_first.value - warmer.time_to_first.value
 }
 
 /// The difference in words: `at temperature disk: 2.70 s → 1.49 s`.
-fn base(colder: &Rung, warmer: &Rung) -> String {
+fn base(colder: &TemperatureReport, warmer: &TemperatureReport) -> String {
     format!(
         "at temperature {}: {} → {}",
         colder.temperature.as_str(),
@@ -226,7 +229,7 @@ fn base(colder: &Rung, warmer: &Rung) -> String {
 }
 
 /// Seconds of a cause at a temperature.
-fn seconds(rung: &Rung, cause: Cause) -> f64 {
-    let causes = rung.causes.iter().filter(|part| part.cause == cause);
+fn seconds(level: &TemperatureReport, cause: Cause) -> f64 {
+    let causes = level.causes.iter().filter(|part| part.cause == cause);
     causes.map(|part| part.seconds).sum()
 }

@@ -11,7 +11,7 @@ use preheat_model::RemedyId;
 
 use std::collections::HashMap;
 
-use super::super::trace::{Span, What};
+use super::super::trace::{Span, SpanKind};
 use super::super::{Cause, LaterSaving};
 use super::{RemedyInput, Suggestion, length, remedy};
 use crate::stats::median;
@@ -111,7 +111,7 @@ fn buffers(case: &RemedyInput) -> Vec<Buffer> {
     let loop_begins = case.examined.iterations.first().map(|(begin, _)| *begin);
     let first_ends = case.examined.time_to_first.unwrap_or(0);
     let mut buffers: HashMap<(u64, u64), Buffer> = HashMap::new();
-    for span in case.spans_until(What::Copy, u64::MAX) {
+    for span in case.spans_until(SpanKind::Copy, u64::MAX) {
         let cause = facts.judge(span, None).map(|judged| judged.cause);
         let cuda = facts.process.symbol(span).starts_with("cu");
         let copied = facts.process.copies.get(span.detail as usize);

@@ -60,8 +60,8 @@ fn compiled(case: &RemedyInput) -> (u64, Reasons) {
 
 /// Evidence from starts without bytecode.
 fn by_ladder(case: &RemedyInput) -> Option<Suggestion> {
-    let without = super::rung(case, Temperature::Bytecode)?;
-    let with = super::rung(case, Temperature::Process)?;
+    let without = super::at_temperature(case, Temperature::Bytecode)?;
+    let with = super::at_temperature(case, Temperature::Process)?;
     let compiled = super::seconds(without, Cause::BytecodeCompilation)
         - super::seconds(with, Cause::BytecodeCompilation);
     let saving = super::difference(without, with);

@@ -7,7 +7,7 @@ use super::super::examine::seconds;
 use super::super::facts::{ItemRef, usage};
 use super::super::items::file_name;
 use super::super::path::ItemMeaning;
-use super::super::trace::What;
+use super::super::trace::SpanKind;
 use super::super::{Cause, Temperature};
 use super::{RemedyInput, Suggestion, remedy};
 use crate::units;
@@ -163,7 +163,7 @@ fn used_a_driver(case: &RemedyInput) -> bool {
             .is_some_and(|facts| facts.count_in_all(what) > 0)
     };
     causes.iter().any(|cause| case.seconds(*cause) > 0.0)
-        || launches(What::Launch)
+        || launches(SpanKind::Launch)
         || case.report.memory.device.is_some()
 }
 
@@ -174,14 +174,14 @@ fn loaded_by_imports(case: &RemedyInput, place: usize) -> f64 {
     let mut within = vec![false; process.loads.len()];
     let facts = &case.start.facts[place];
     for (index, thread) in process.threads.iter().enumerate() {
-        if facts.count(index, What::Load) == 0 {
+        if facts.count(index, SpanKind::Load) == 0 {
             continue;
         }
         let mut import_until = 0;
         for span in &thread.spans {
             match span.what {
-                What::Import => import_until = span.end.max(import_until),
-                What::Load => {
+                SpanKind::Import => import_until = span.end.max(import_until),
+                SpanKind::Load => {
                     if let Some(is) = within.get_mut(span.detail as usize) {
                         *is = span.begin < import_until;
                     }
@@ -246,8 +246,9 @@ pub(super) fn prefetch(case: &RemedyInput) -> Option<Suggestion> {
     let what = "Read the program's libraries and modules ahead, in large blocks: when the image or \
                 container is started (`vmtouch -t`, or `cat` of the files to /dev/null), or in \
                 parallel with the first imports, which `preheat start --measure` tries.";
-    let disk = super::rung(case, Temperature::Disk).filter(|rung| rung.starts >= 2);
-    let process = super::rung(case, Temperature::Process).filter(|rung| rung.starts >= 2);
+    let disk = super::at_temperature(case, Temperature::Disk).filter(|level| level.starts >= 2);
+    let process =
+        super::at_temperature(case, Temperature::Process).filter(|level| level.starts >= 2);
     if let (Some(disk), Some(process)) = (disk, process) {
         let suggestion = remedy(
             RemedyId::Prefetch,
@@ -294,7 +295,9 @@ fn bytes_read(case: &RemedyInput) -> f64 {
     let Some(facts) = case.facts() else {
         return 0.0;
     };
-    let spans = case.spans(What::Import).chain(case.spans(What::Load));
+    let spans = case
+        .spans(SpanKind::Import)
+        .chain(case.spans(SpanKind::Load));
     // Nested spans are already included.
     let outermost = spans.filter(|span| span.depth == 0);
     let usages = outermost.filter_map(|span| usage(facts.process, span));

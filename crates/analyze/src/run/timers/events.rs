@@ -4,7 +4,7 @@ use std::collections::HashMap;
 
 use super::super::examine::seconds;
 use super::super::facts::Facts;
-use super::super::trace::{Clock, Process, Reading, What};
+use super::super::trace::{Clock, Process, Reading, SpanKind};
 use super::super::{AfterReading, Unfinished};
 use super::regions::{Execution, Key, Places, Region, TimedRegion};
 
@@ -87,7 +87,7 @@ pub(super) fn unfinished(facts: &[Facts], region: &Region) -> Option<Unfinished>
                 } else if next_wait.is_none_or(|other| span.begin < other.0) {
                     next_wait = Some((span.begin, span.end));
                 }
-            } else if span.what == What::Launch {
+            } else if span.what == SpanKind::Launch {
                 match span.begin < end {
                     true => launches.push(span.begin),
                     false => next_launch = next_launch.min(span.begin),

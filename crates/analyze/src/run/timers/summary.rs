@@ -8,7 +8,7 @@ use super::super::facts::Facts;
 use super::super::iterations::{Detected, StartData};
 use super::super::path::{CAUSES, Request, partition};
 use super::super::summary::{in_order, mean_shares};
-use super::super::trace::{Iteration, Span, What};
+use super::super::trace::{Iteration, Span, SpanKind};
 use super::super::{Cause, IterationUnit, RegionReport, RepeatReport};
 use super::around;
 use super::events::unfinished;
@@ -373,7 +373,7 @@ fn models(case: &SummaryInput) -> Vec<RegionReport> {
     let mut names: Vec<&str> = Vec::new();
     for facts in facts {
         let spans = facts.process.threads.iter().flat_map(|one| &one.spans);
-        for span in spans.filter(|span| span.what == What::Iteration(Iteration::ModelCall)) {
+        for span in spans.filter(|span| span.what == SpanKind::Iteration(Iteration::ModelCall)) {
             let name = text(facts, span);
             if !names.contains(&name) {
                 names.push(name);
@@ -399,7 +399,8 @@ fn text<'a>(facts: &Facts<'a>, span: &Span) -> &'a str {
 
 fn spans_of_start(start: &StartData, which: Iteration, named: Option<&str>) -> Option<Counted> {
     let matches = |facts: &Facts, span: &Span| {
-        span.what == What::Iteration(which) && named.is_none_or(|name| text(facts, span) == name)
+        span.what == SpanKind::Iteration(which)
+            && named.is_none_or(|name| text(facts, span) == name)
     };
     let (process, thread) = (start.facts.iter().enumerate()).find_map(|(process, facts)| {
         let mut threads = facts.process.threads.iter();

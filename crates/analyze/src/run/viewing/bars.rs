@@ -5,7 +5,7 @@ use super::super::examine::seconds;
 use super::super::facts::{ClassifiedSpan, Facts, ItemRef};
 use super::super::items;
 use super::super::path::ItemMeaning;
-use super::super::trace::{Span, What, iteration_label};
+use super::super::trace::{Span, SpanKind, iteration_label};
 use super::super::{Bar, Cause};
 use crate::units;
 
@@ -102,8 +102,8 @@ fn labelled(facts: &Facts, spans: &[Span], bar: &Raw) -> Bar {
     let at = span.detail as usize;
     let text = || process.texts.get(at).map_or("", String::as_str);
     let label = match span.what {
-        What::Iteration(which) => iteration_label(which, text()),
-        What::Range => text().to_owned(),
+        SpanKind::Iteration(which) => iteration_label(which, text()),
+        SpanKind::Range => text().to_owned(),
         _ => call(facts, span),
     };
     let mut detail: Vec<String> = Vec::new();
@@ -111,14 +111,14 @@ fn labelled(facts: &Facts, spans: &[Span], bar: &Raw) -> Bar {
         detail.push(format!("{} merged", bar.spans));
     }
     match span.what {
-        What::Import => detail.extend(
+        SpanKind::Import => detail.extend(
             process
                 .imports
                 .get(at)
                 .map(|import| items::importer(import).to_string()),
         ),
-        What::Load => detail.extend(process.loads.get(at).map(|load| load.path.clone())),
-        What::Bytecode => detail.extend(process.bytecode.get(at).map(|made| made.path.clone())),
+        SpanKind::Load => detail.extend(process.loads.get(at).map(|load| load.path.clone())),
+        SpanKind::Bytecode => detail.extend(process.bytecode.get(at).map(|made| made.path.clone())),
         _ if bar.spans == 1 && facts.bytes(span) > 0 => {
             detail.push(units::bytes(facts.bytes(span)));
         }
@@ -142,13 +142,13 @@ fn call(facts: &Facts, span: &Span) -> String {
     let tables = facts.process;
     let at = span.detail as usize;
     let thing = match span.what {
-        What::Launch if tables.functions.get(at).is_some_and(|f| !f.name.is_empty()) => {
+        SpanKind::Launch if tables.functions.get(at).is_some_and(|f| !f.name.is_empty()) => {
             ItemRef::Function(span.detail)
         }
-        What::Import if at < tables.imports.len() => ItemRef::Import(span.detail),
-        What::Load if at < tables.loads.len() => ItemRef::Load(span.detail),
-        What::Bytecode if at < tables.bytecode.len() => ItemRef::Bytecode(span.detail),
-        What::Range if at < tables.texts.len() => ItemRef::Text(span.detail),
+        SpanKind::Import if at < tables.imports.len() => ItemRef::Import(span.detail),
+        SpanKind::Load if at < tables.loads.len() => ItemRef::Load(span.detail),
+        SpanKind::Bytecode if at < tables.bytecode.len() => ItemRef::Bytecode(span.detail),
+        SpanKind::Range if at < tables.texts.len() => ItemRef::Text(span.detail),
         _ => ItemRef::Symbol(u32::from(span.symbol)),
     };
     items::name(ItemMeaning::Of(0, thing), std::slice::from_ref(facts))

@@ -14,7 +14,7 @@ use preheat_model::stats::{Class, Consistency};
 use crate::classify::{self, CLASSES};
 use crate::html::figure::{Table, key, list};
 use crate::html::page::{Frame, Page, header, method};
-use crate::units::{ABSENT, duration, ratio, span, tie};
+use crate::units::{ABSENT, counted, duration, ratio, span, tie};
 
 /// Style rules in addition to those of all pages.
 const STYLE: &str = include_str!("style.css");
@@ -52,7 +52,7 @@ fn style(class: Class) -> String {
 /// The top of the page: the overall result, and what to discard.
 fn top(report: &ClassifyReport) -> Markup {
     let facts = [
-        classify::count(report.files, "file", "files"),
+        counted(report.files, "file"),
         format!("seed {}", report.seed),
         format!("preheat {}", report.preheat),
     ];
@@ -61,7 +61,7 @@ fn top(report: &ClassifyReport) -> Markup {
         p class="run" { (facts.join(" · ")) }
         @if !report.unread.is_empty() {
             p class="warning" {
-                (classify::count(report.unread.len(), "file", "files"))
+                (counted(report.unread.len(), "file"))
                 " could not be read to the end; see "
                 a href="#unread" { "not read" }
                 "."
@@ -175,7 +175,7 @@ fn notes(page: &mut Page<ClassifyReport>) {
     let report = page.report;
     let notes = classify::notes(report);
     let of_benchmarks = notes.iter().map(|(count, note)| {
-        html! { b { (classify::count(*count, "benchmark", "benchmarks")) } ": " (note) }
+        html! { b { (counted(*count, "benchmark")) } ": " (note) }
     });
     let of_files = report.notes.iter().map(|note| html! { (note) });
     let content = first(of_benchmarks.chain(of_files));

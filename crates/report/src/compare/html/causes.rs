@@ -17,8 +17,7 @@ use crate::html::figure::{Figure, Table, folded, list};
 use crate::html::page::note;
 use crate::html::scale::{Axis, round_step};
 use crate::html::svg::Svg;
-use crate::run::text::counted;
-use crate::units::{duration, tie};
+use crate::units::{counted, duration, tie};
 
 /// The minimum size of an inconclusive cause that is not folded away, as a share of the
 /// largest difference.

@@ -23,9 +23,8 @@ use crate::html::moving::script;
 use crate::html::page::{self, Frame, Page, cards, fact, facts, machine, method};
 use crate::html::{PROGRAM_STYLE, cause_style};
 use crate::html::{code, command_line, cut};
-use crate::run::text::counted;
 use crate::terminal::clean;
-use crate::units::{ABSENT, TIE, bytes_f64, duration, tie};
+use crate::units::{ABSENT, TIE, bytes_f64, counted, duration, tie};
 
 /// Style rules in addition to those of all program pages.
 const STYLE: &str = include_str!("style.css");

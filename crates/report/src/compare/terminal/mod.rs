@@ -14,8 +14,8 @@ use super::gate::{Decision, gate};
 use super::order::{by_sides, only_in, reasons, sorted};
 use super::{changed, correction, sentence, starred};
 use crate::html::command_line;
-use crate::run::text::counted;
 use crate::terminal::{Screen, Style, Terminal, clean, joined, width};
+use crate::units::counted;
 
 /// The maximum number of changed quantities to show.
 const MAX_CHANGED: usize = 24;

@@ -11,8 +11,8 @@ use crate::html::figure::{Figure, Table, folded, list};
 use crate::html::page::note;
 use crate::html::scale::{Axis, round_step};
 use crate::html::svg::{Anchor, Svg};
-use crate::run::text::{counted, percent, waited};
-use crate::units::{ABSENT, bytes, duration, tie};
+use crate::run::text::waited;
+use crate::units::{ABSENT, bytes, counted, duration, percent, tie};
 
 /// Causes below this share are folded away.
 const FOLDED_BELOW: f64 = 0.005;

@@ -10,8 +10,7 @@ use crate::html::figure::{Figure, Table, grid};
 use crate::html::plot::{POINTS_OF_LINE, Series, starts_key};
 use crate::html::scale::Axis;
 use crate::html::svg::{Anchor, Svg};
-use crate::run::text::{counted, percent, signed};
-use crate::units::{duration, number, ratio};
+use crate::units::{counted, duration, minus, number, percent, ratio};
 
 /// The number of causes with a separate bar.
 const BARS: usize = 6;
@@ -72,7 +71,7 @@ fn excess(page: &mut RunPage) -> Option<Markup> {
     let mut svg = Svg::new(width, drawn as f64 * row + 4.0);
     for (index, part) in parts.iter().take(BARS).enumerate() {
         let top = index as f64 * row;
-        let (name, time) = (part.cause.as_str(), signed(part.seconds));
+        let (name, time) = (part.cause.as_str(), minus(&duration(part.seconds)));
         svg.text("axis-name", Anchor::Start, (0.0, top + 16.0), name);
         svg.text("axis-name strong", Anchor::End, (width, top + 16.0), &time);
         svg.rect(
@@ -93,7 +92,10 @@ fn excess(page: &mut RunPage) -> Option<Markup> {
     head.extend(shares.then_some("share"));
     let mut data = Table::new(&head);
     for part in &parts {
-        let mut row = vec![part.cause.as_str().to_owned(), signed(part.seconds)];
+        let mut row = vec![
+            part.cause.as_str().to_owned(),
+            minus(&duration(part.seconds)),
+        ];
         row.extend(shares.then(|| percent(part.seconds / total)));
         data.rows.push(row);
     }

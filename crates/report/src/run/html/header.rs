@@ -2,17 +2,17 @@
 //! the command.
 
 use maud::{Markup, html};
-use preheat_model::run::{Cause, CauseReport, Importer, Item, IterationsBy, Origin, RunReport};
+use preheat_model::run::{Cause, CauseReport, EndOfTime, Importer, Item, Origin, RunReport};
 use preheat_model::stats::Estimate;
 
-use super::super::text::percent;
 use super::first_of;
 use crate::html::page::{command, header, paragraph, tile};
 use crate::html::{command_line, cut};
 use crate::run::text::{
-    counted, done_once, in_order, other_clock, peak_name, ratio_span, shape, time_span, too_few, unknown_begin,
+    done_once, in_order, other_clock, peak_name, ratio_span, shape, time_name, time_span, too_few,
+    unknown_begin,
 };
-use crate::units::{TOO_WIDE, bytes, duration, ratio, tie, too_wide};
+use crate::units::{TOO_WIDE, bytes, counted, duration, percent, ratio, tie, too_wide};
 
 /// Renders the header.
 pub(super) fn top(report: &RunReport) -> Markup {
@@ -53,11 +53,12 @@ fn time(report: &RunReport) -> Markup {
     {
         more.push_str(&format!("; the first start {}", duration(seconds)));
     }
-    let name = match report.iterations_by {
-        IterationsBy::None => "from start to end",
-        _ => "time to first",
-    };
-    tile(name, &duration(report.time_to_first.value), None, &more)
+    tile(
+        time_name(report),
+        &duration(report.time_to_first.value),
+        None,
+        &more,
+    )
 }
 
 fn against_steady(report: &RunReport) -> Markup {
@@ -101,12 +102,12 @@ fn interval_words(times: &Estimate) -> String {
 
 /// The first iteration against the second, if there is no steady state.
 fn against_second(report: &RunReport) -> Markup {
-    let why = match report.iterations_by {
-        IterationsBy::None => match done_once(report) {
+    let why = match report.iterations_by.end_of_time() {
+        EndOfTime::Program => match done_once(report) {
             Some(once) => format!("{once}, so there is no first iteration."),
             None => "Nothing repeats, so there is no first iteration.".to_owned(),
         },
-        _ => (in_order(report).or_else(|| too_few(report)))
+        EndOfTime::FirstIteration => (in_order(report).or_else(|| too_few(report)))
             .unwrap_or("The iterations do not reach a steady state.".to_owned()),
     } + other_clock(report);
     let (Some(first), Some(second), Some(times)) =
@@ -191,9 +192,9 @@ pub(super) fn headline(report: &RunReport) -> (String, String) {
         let text = format!("{} to {}", duration(total), first_of(report));
         return (text, String::new());
     };
-    let whole = match report.iterations_by {
-        IterationsBy::None => format!("Of {} from start to end", duration(total)),
-        _ => format!("Of {} to the first result", duration(total)),
+    let whole = match report.iterations_by.end_of_time() {
+        EndOfTime::Program => format!("Of {} from start to end", duration(total)),
+        EndOfTime::FirstIteration => format!("Of {} to the first result", duration(total)),
     };
     let text = format!(
         "{whole}, {} {}",

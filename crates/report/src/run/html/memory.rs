@@ -2,7 +2,7 @@
 
 use maud::{Markup, html};
 use preheat_model::run::{
-    DeviceBytes, HostBytes, HostMemory, HostUse, IterationsBy, MemoryPoint, RunView,
+    DeviceBytes, EndOfTime, HostBytes, HostMemory, HostUse, MemoryPoint, RunView,
 };
 
 use super::{RunPage, first_of};
@@ -11,8 +11,8 @@ use crate::html::figure::{Figure, Table, grid, key};
 use crate::html::plot::Plot;
 use crate::html::scale::{Axis, round_step, round_step_bytes};
 use crate::html::svg::{Anchor, Point, Svg};
-use crate::run::text::{percent, pinned};
-use crate::units::{bytes, bytes_f64, duration};
+use crate::run::text::pinned;
+use crate::units::{bytes, bytes_f64, duration, percent};
 
 /// A line over time: its name, its class, and its value at a point.
 type Line = (&'static str, &'static str, fn(&MemoryPoint) -> Option<u64>);
@@ -171,9 +171,9 @@ fn host_breakdown(page: &mut RunPage, host: &HostMemory) -> Markup {
             part.usage.explanation().to_owned(),
         ]);
     }
-    let mut title = match page.report.iterations_by {
-        IterationsBy::None => "Host memory at its peak".to_owned(),
-        _ => format!("Host memory at {}", first_of(page.report)),
+    let mut title = match page.report.iterations_by.end_of_time() {
+        EndOfTime::Program => "Host memory at its peak".to_owned(),
+        EndOfTime::FirstIteration => format!("Host memory at {}", first_of(page.report)),
     };
     if first.processes.len() > 1 {
         title.push_str(&format!(", of {} processes", first.processes.len()));

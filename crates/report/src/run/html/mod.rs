@@ -15,7 +15,7 @@ mod regions;
 mod starts;
 
 use maud::{Markup, html};
-use preheat_model::run::{Cause, IterationsBy, Remedy, RunReport, RunView, StartReport};
+use preheat_model::run::{Cause, EndOfTime, Remedy, RunReport, RunView, StartReport};
 
 use crate::html::bands::in_order;
 use crate::html::figure::{key, list};
@@ -23,8 +23,7 @@ use crate::html::moving::script;
 use crate::html::page::{Frame, Page, cards, fact, facts, machine, method};
 use crate::html::{PROGRAM_STYLE, cause_style};
 use crate::html::{code, command_line};
-use crate::run::text::{counted, percent};
-use crate::units::{bytes, duration, tie};
+use crate::units::{bytes, counted, duration, percent, tie};
 
 /// Style rules in addition to those of all pages.
 const STYLE: &str = include_str!("style.css");
@@ -61,9 +60,9 @@ pub fn run_html(report: &RunReport, view: &RunView) -> String {
 
 /// The end of the time to first.
 fn first_of(report: &RunReport) -> &'static str {
-    match report.iterations_by {
-        IterationsBy::None => "the end of the program",
-        _ => "the end of the first iteration",
+    match report.iterations_by.end_of_time() {
+        EndOfTime::Program => "the end of the program",
+        EndOfTime::FirstIteration => "the end of the first iteration",
     }
 }
 

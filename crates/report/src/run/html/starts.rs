@@ -2,13 +2,13 @@
 //! there are several.
 
 use maud::{Markup, html};
-use preheat_model::run::{Rung, StartReport};
+use preheat_model::run::{StartReport, TemperatureReport};
 
 use super::{RunPage, parts};
 use crate::html::bands::{Bar, bars, in_order, key};
 use crate::html::figure::Table;
-use crate::run::text::{counted, slowest_first, temperature, time_span};
-use crate::units::{ABSENT, bytes, duration};
+use crate::run::text::{slowest_first, temperature, time_span};
+use crate::units::{ABSENT, bytes, counted, duration};
 
 /// The number of starts to draw.
 const MAX_DRAWN: usize = 24;
@@ -31,14 +31,14 @@ pub(super) fn add(page: &mut RunPage) {
     page.section("starts", "Starts", lead, content);
 }
 
-fn ladder(page: &mut RunPage, rungs: &[&Rung]) -> Markup {
-    let all: Vec<Bar> = rungs
+fn ladder(page: &mut RunPage, levels: &[&TemperatureReport]) -> Markup {
+    let all: Vec<Bar> = levels
         .iter()
-        .map(|rung| Bar {
-            name: rung.temperature.as_str().to_owned(),
-            parts: in_order(rung.causes.iter().map(|part| (part.cause, part.seconds))),
-            total: rung.time_to_first.value,
-            sure: time_span(&rung.time_to_first).unwrap_or(counted(rung.starts, "start")),
+        .map(|level| Bar {
+            name: level.temperature.as_str().to_owned(),
+            parts: in_order(level.causes.iter().map(|part| (part.cause, part.seconds))),
+            total: level.time_to_first.value,
+            sure: time_span(&level.time_to_first).unwrap_or(counted(level.starts, "start")),
             new: false,
         })
         .collect();
@@ -51,20 +51,20 @@ fn ladder(page: &mut RunPage, rungs: &[&Rung]) -> Markup {
         "description",
     ]);
     data.words = vec![5];
-    for rung in rungs {
+    for level in levels {
         data.rows.push(vec![
-            rung.temperature.as_str().to_owned(),
-            rung.starts.to_string(),
-            duration(rung.time_to_first.value),
-            time_span(&rung.time_to_first).unwrap_or(ABSENT.to_owned()),
-            rung.first.map_or(ABSENT.to_owned(), duration),
-            temperature(rung.temperature).to_owned(),
+            level.temperature.as_str().to_owned(),
+            level.starts.to_string(),
+            duration(level.time_to_first.value),
+            time_span(&level.time_to_first).unwrap_or(ABSENT.to_owned()),
+            level.first.map_or(ABSENT.to_owned(), duration),
+            temperature(level.temperature).to_owned(),
         ]);
     }
-    let what: Vec<String> = rungs
+    let what: Vec<String> = levels
         .iter()
-        .map(|rung| {
-            let of = rung.temperature;
+        .map(|level| {
+            let of = level.temperature;
             format!("{}: {}", of.as_str(), temperature(of))
         })
         .collect();
@@ -78,12 +78,12 @@ fn starts(page: &mut RunPage, starts: &[StartReport]) -> Markup {
         .any(|start| start.temperature != starts[0].temperature);
     let mut order: Vec<(usize, &StartReport)> = starts.iter().enumerate().collect();
     // In the order of the temperatures above; those without a time come last.
-    let rungs = slowest_first(page.report);
+    let levels = slowest_first(page.report);
     let place = |start: &StartReport| {
-        let place = rungs
+        let place = levels
             .iter()
-            .position(|rung| rung.temperature == start.temperature);
-        place.unwrap_or(rungs.len())
+            .position(|level| level.temperature == start.temperature);
+        place.unwrap_or(levels.len())
     };
     order.sort_by_key(|(index, start)| (place(start), start.temperature, *index));
     let mut last = None;

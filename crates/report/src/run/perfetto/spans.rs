@@ -3,7 +3,7 @@
 use std::borrow::Cow;
 
 use preheat_model::run::Cause;
-use preheat_model::run::trace::{Process, Span, Usage, What, iteration_title};
+use preheat_model::run::trace::{Process, Span, SpanKind, Usage, iteration_title};
 
 use super::packets::Argument;
 
@@ -22,7 +22,7 @@ pub(super) fn shown<'a>(process: &'a Process, span: &Span, cause: Option<Cause>)
     let mut arguments = Vec::new();
     let mut kind = "";
     let name = match span.what {
-        What::Import => {
+        SpanKind::Import => {
             let import = process.imports.get(at);
             if let Some(import) = import {
                 add(&mut arguments, "imported by", &import.importer);
@@ -37,7 +37,7 @@ pub(super) fn shown<'a>(process: &'a Process, span: &Span, cause: Option<Cause>)
                 None => "import of unknown module".into(),
             }
         }
-        What::Load => {
+        SpanKind::Load => {
             let load = process.loads.get(at);
             if let Some(load) = load {
                 add(&mut arguments, "path", &load.path);
@@ -50,7 +50,7 @@ pub(super) fn shown<'a>(process: &'a Process, span: &Span, cause: Option<Cause>)
                 file => format!("load {file}").into(),
             }
         }
-        What::Bytecode => {
+        SpanKind::Bytecode => {
             let made = process.bytecode.get(at);
             if let Some(made) = made {
                 add(&mut arguments, "path", &made.path);
@@ -62,27 +62,27 @@ pub(super) fn shown<'a>(process: &'a Process, span: &Span, cause: Option<Cause>)
                 file => format!("compile {file}").into(),
             }
         }
-        What::Iteration(which) => {
+        SpanKind::Iteration(which) => {
             kind = "iteration";
             match (iteration_title(which), text()) {
                 (title, "") => title.into(),
                 (title, of) => format!("{title}: {of}").into(),
             }
         }
-        What::Range => {
+        SpanKind::Range => {
             kind = "range";
             let domain = process.texts.get(usize::from(span.symbol));
             add(&mut arguments, "domain", domain.map_or("", String::as_str));
             known(text())
         }
-        What::Call
-        | What::Heavy
-        | What::Allocate
-        | What::Free
-        | What::Copy
-        | What::Launch
-        | What::Module
-        | What::Lookup => {
+        SpanKind::Call
+        | SpanKind::Heavy
+        | SpanKind::Allocate
+        | SpanKind::Free
+        | SpanKind::Copy
+        | SpanKind::Launch
+        | SpanKind::Module
+        | SpanKind::Lookup => {
             call(&mut arguments, process, span);
             known(process.symbol(span))
         }
@@ -103,16 +103,16 @@ fn call<'a>(arguments: &mut Vec<Argument<'a>>, process: &'a Process, span: &Span
         }
     };
     match span.what {
-        What::Allocate => bytes(process.allocations.get(at).map(|made| made.bytes)),
-        What::Copy => bytes(process.copies.get(at).map(|copy| copy.bytes)),
-        What::Module => {
+        SpanKind::Allocate => bytes(process.allocations.get(at).map(|made| made.bytes)),
+        SpanKind::Copy => bytes(process.copies.get(at).map(|copy| copy.bytes)),
+        SpanKind::Module => {
             let module = process.modules.get(at);
             bytes(module.map(|module| module.bytes).filter(|size| *size > 0));
             if let Some(module) = module {
                 usage(arguments, &module.usage);
             }
         }
-        What::Launch | What::Lookup => {
+        SpanKind::Launch | SpanKind::Lookup => {
             let function = process.functions.get(at);
             add(
                 arguments,
@@ -120,12 +120,18 @@ fn call<'a>(arguments: &mut Vec<Argument<'a>>, process: &'a Process, span: &Span
                 function.map_or("", |function| &function.name),
             );
         }
-        What::Heavy => {
+        SpanKind::Heavy => {
             if let Some(used) = process.usages.get(at) {
                 usage(arguments, used);
             }
         }
-        _ => {}
+        SpanKind::Call
+        | SpanKind::Free
+        | SpanKind::Import
+        | SpanKind::Load
+        | SpanKind::Bytecode
+        | SpanKind::Iteration(_)
+        | SpanKind::Range => {}
     }
 }
 

@@ -1,12 +1,12 @@
 //! The causes as bars, largest first.
 
-use preheat_model::run::{Cause, IterationsBy, RunReport};
+use preheat_model::run::{Cause, EndOfTime, RunReport};
 
-use super::super::text::{function, percent};
+use super::super::text::function;
 use crate::terminal::cells::{bar, durations, is_words, name as cut};
 use crate::terminal::table::{Table, left, right};
 use crate::terminal::{Screen, Style, clean, fit, pad, width};
-use crate::units::duration;
+use crate::units::{duration, percent};
 
 /// Causes below this share are combined.
 const COMBINED_BELOW: f64 = 0.005;
@@ -39,9 +39,9 @@ pub(super) fn show(screen: &mut Screen, report: &RunReport) {
     if rows.is_empty() {
         return;
     }
-    let until = match report.iterations_by {
-        IterationsBy::None => "from exec to its end",
-        _ => "from exec to the end of the first iteration",
+    let until = match report.iterations_by.end_of_time() {
+        EndOfTime::Program => "from exec to its end",
+        EndOfTime::FirstIteration => "from exec to the end of the first iteration",
     };
     let title = format!("Where {} went", duration(report.time_to_first.value));
     screen.blank();

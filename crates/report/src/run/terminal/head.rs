@@ -3,15 +3,18 @@
 //!
 //! The rows are paragraphs after a label and a value: their details wrap, unlike cells of a table.
 
-use preheat_model::run::{DeviceBytes, HostMemory, IterationsBy, RunReport};
+use preheat_model::run::{DeviceBytes, EndOfTime, HostMemory, RunReport};
 
 use super::super::text::{
-    counted, done_once, in_order, peak_name, pinned, ratio_span, shape, starts, time, unknown_begin,
+    done_once, in_order, peak_name, pinned, ratio_span, shape, starts, time, time_name,
+    unknown_begin,
 };
 use crate::html::command_line;
 use crate::terminal::cells::middle;
 use crate::terminal::{Screen, Style, clean, width};
-use crate::units::{ABSENT, TIE, TOO_WIDE, bytes, duration, ratio, tie, too_wide, with_interval};
+use crate::units::{
+    ABSENT, TIE, TOO_WIDE, Unit, bytes, counted, duration, ratio, tie, too_wide, with_interval,
+};
 
 /// The minimum width for details next to a value; narrower ones go below it.
 const MIN_DETAIL: usize = 24;
@@ -58,9 +61,11 @@ pub(super) fn show(screen: &mut Screen, report: &RunReport) {
 /// The command, the number of starts, and the definition of an iteration.
 fn title(screen: &mut Screen, report: &RunReport) {
     let mut about = starts(report);
-    match report.iterations_by {
-        IterationsBy::None => about.push_str(" · no iterations"),
-        _ => about.push_str(&format!(" · iterations: {}", clean(&report.iteration))),
+    match report.iterations_by.end_of_time() {
+        EndOfTime::Program => about.push_str(" · no iterations"),
+        EndOfTime::FirstIteration => {
+            about.push_str(&format!(" · iterations: {}", clean(&report.iteration)))
+        }
     }
     let room = screen.terminal.width;
     let command = clean(&command_line(&report.command));
@@ -129,12 +134,8 @@ fn time_to_first(report: &RunReport) -> Row {
             };
             format!("first start{cold} {}", duration(seconds))
         });
-    let label = match report.iterations_by {
-        IterationsBy::None => "time to end",
-        _ => "time to first",
-    };
     Row {
-        label,
+        label: time_name(report),
         value,
         detail,
     }
@@ -155,9 +156,9 @@ fn first_and_steady(report: &RunReport) -> Row {
         };
     }
     let Some(first) = report.first else {
-        let detail = match report.iterations_by {
-            IterationsBy::None => done_once(report).unwrap_or("nothing repeats in this program"),
-            _ => "",
+        let detail = match report.iterations_by.end_of_time() {
+            EndOfTime::Program => done_once(report).unwrap_or("nothing repeats in this program"),
+            EndOfTime::FirstIteration => "",
         };
         return Row {
             label,
@@ -258,14 +259,8 @@ struct Short {
 
 impl Short {
     fn of(total: u64) -> Short {
-        const UNITS: [&str; 5] = ["B", "KiB", "MiB", "GiB", "TiB"];
-        let total = bytes(total);
-        let unit = total.split(' ').nth(1).unwrap_or_default();
-        let power = UNITS.iter().position(|name| *name == unit).unwrap_or(0);
-        Short {
-            unit: UNITS[power],
-            scale: 1024f64.powi(power as i32),
-        }
+        let (scale, unit) = Unit::Bytes.shown_in(total as f64);
+        Short { unit, scale }
     }
 
     /// A size without its unit, with at least two digits.
@@ -365,7 +360,7 @@ mod tests {
     #[test]
     fn regions_timed_once_are_listed_in_order() {
         let mut report = run::twice();
-        report.iterations_by = IterationsBy::Timers;
+        report.iterations_by = preheat_model::run::IterationsBy::Timers;
         report.second = None;
         report.first_to_second = None;
         let twice = report.regions[0].clone();

@@ -3,11 +3,11 @@
 
 use preheat_model::run::RunReport;
 
-use super::super::text::{counted, slowest_first, temperature, time_span};
+use super::super::text::{slowest_first, temperature, time_span};
 use crate::terminal::cells::{bar, durations};
 use crate::terminal::table::{Table, left};
 use crate::terminal::{Screen, Style, pad};
-use crate::units::duration;
+use crate::units::{counted, duration};
 
 /// The length of the bars, and on a wide terminal.
 const BAR: usize = 20;
@@ -27,17 +27,21 @@ pub(super) fn show(screen: &mut Screen, report: &RunReport) {
     if report.ladder.len() < 2 {
         return;
     }
-    let rungs = slowest_first(report);
-    let rows: Vec<Row> = rungs
+    let levels = slowest_first(report);
+    let rows: Vec<Row> = levels
         .iter()
-        .map(|rung| {
+        .map(|level| {
             let mut words = Vec::new();
-            words.extend(time_span(&rung.time_to_first).map(|span| format!("({span})")));
-            words.extend(rung.first.map(|first| format!("first {}", duration(first))));
-            words.push(counted(rung.starts, "start"));
+            words.extend(time_span(&level.time_to_first).map(|span| format!("({span})")));
+            words.extend(
+                level
+                    .first
+                    .map(|first| format!("first {}", duration(first))),
+            );
+            words.push(counted(level.starts, "start"));
             Row {
-                name: rung.temperature.as_str(),
-                seconds: rung.time_to_first.value,
+                name: level.temperature.as_str(),
+                seconds: level.time_to_first.value,
                 about: words.join(" · "),
             }
         })
@@ -70,10 +74,10 @@ pub(super) fn show(screen: &mut Screen, report: &RunReport) {
     let about = rows.iter().map(|row| (Style::Dim, row.about.clone()));
     table.append(left(""), about);
     table.show(screen);
-    let what: Vec<String> = rungs
+    let what: Vec<String> = levels
         .iter()
-        .map(|rung| {
-            let of = rung.temperature;
+        .map(|level| {
+            let of = level.temperature;
             format!("{}: {}", of.as_str(), temperature(of))
         })
         .collect();

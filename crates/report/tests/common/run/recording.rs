@@ -2,8 +2,8 @@
 //! computes on a device and is killed in the second start.
 
 use preheat_model::run::trace::{
-    Allocation, AllocatorSample, Copied, DeviceMemory, Function, Import, Iteration, Load, Module,
-    Process, ProcessSample, Span, StartTrace, Symbol, Thread, Usage, What,
+    Allocation, AllocatorSample, Copied, DeviceMemory, DeviceModule, Function, Import, Iteration,
+    Load, Process, ProcessSample, Span, SpanKind, StartTrace, Symbol, Thread, Usage,
 };
 use preheat_model::run::{Manifest, RECORDING_SCHEMA, Recording, StartInfo, Temperature};
 
@@ -67,7 +67,7 @@ fn shell(pid: u32) -> Process {
         threads: vec![Thread {
             id: pid,
             name: "sh".to_owned(),
-            spans: vec![span(2_000, 900_000, What::Load, 0, 0, 0)],
+            spans: vec![span(2_000, 900_000, SpanKind::Load, 0, 0, 0)],
             samples: vec![],
         }],
         ..Process::default()
@@ -103,9 +103,9 @@ fn python(pid: u32) -> Process {
             major_faults: 2,
             bytes_read: 8192,
         }],
-        modules: vec![Module {
+        modules: vec![DeviceModule {
             bytes: 4096,
-            ..Module::default()
+            ..DeviceModule::default()
         }],
         allocations: vec![Allocation {
             bytes: 2 << 20,
@@ -149,30 +149,30 @@ fn main_thread(pid: u32) -> Thread {
         id: pid,
         name: "python".to_owned(),
         spans: vec![
-            span(60_000, 160_000, What::Import, 0, 0, 0),
+            span(60_000, 160_000, SpanKind::Import, 0, 0, 0),
             // Its end is after that of the enclosing import.
-            span(70_000, 170_000, What::Import, 1, 0, 1),
-            span(200_000, 290_000, What::Heavy, 0, 1, 0),
-            span(300_000, 500_000, What::Range, 2, 3, 0),
+            span(70_000, 170_000, SpanKind::Import, 1, 0, 1),
+            span(200_000, 290_000, SpanKind::Heavy, 0, 1, 0),
+            span(300_000, 500_000, SpanKind::Range, 2, 3, 0),
             span(
                 300_000,
                 450_000,
-                What::Iteration(Iteration::OptimizerStep),
+                SpanKind::Iteration(Iteration::OptimizerStep),
                 1,
                 0,
                 1,
             ),
-            span(300_000, 310_000, What::Allocate, 0, 2, 2),
-            span(310_000, 320_000, What::Copy, 0, 4, 2),
-            span(320_000, 320_000, What::Launch, 0, 3, 2),
+            span(300_000, 310_000, SpanKind::Allocate, 0, 2, 2),
+            span(310_000, 320_000, SpanKind::Copy, 0, 4, 2),
+            span(320_000, 320_000, SpanKind::Launch, 0, 3, 2),
             // Details with invalid references.
-            span(600_000, 610_000, What::Launch, 99, 3, 0),
-            span(610_000, 620_000, What::Import, 99, 0, 0),
-            span(620_000, 630_000, What::Module, 0, 99, 0),
+            span(600_000, 610_000, SpanKind::Launch, 99, 3, 0),
+            span(610_000, 620_000, SpanKind::Import, 99, 0, 0),
+            span(620_000, 630_000, SpanKind::Module, 0, 99, 0),
             span(
                 800_000,
                 900_000,
-                What::Iteration(Iteration::ModelCall),
+                SpanKind::Iteration(Iteration::ModelCall),
                 99,
                 0,
                 0,
@@ -186,7 +186,7 @@ fn other_thread(id: u32) -> Thread {
     Thread {
         id,
         name: String::new(),
-        spans: vec![span(330_000, 340_000, What::Call, 0, 3, 0)],
+        spans: vec![span(330_000, 340_000, SpanKind::Call, 0, 3, 0)],
         samples: vec![],
     }
 }
@@ -202,7 +202,7 @@ fn import(name: &str, importer: &str, main: &str) -> Import {
     }
 }
 
-fn span(begin: u64, end: u64, what: What, detail: u32, symbol: u16, depth: u8) -> Span {
+fn span(begin: u64, end: u64, what: SpanKind, detail: u32, symbol: u16, depth: u8) -> Span {
     Span {
         begin,
         end,

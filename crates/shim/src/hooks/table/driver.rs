@@ -1,6 +1,6 @@
 //! The functions of the CUDA driver, sorted by name.
 
-use super::{Detail, Entry, Library, NONE, Place, Then, entry};
+use super::{Detail, Entry, HandlePosition, Library, NONE, Then, entry};
 
 const fn hooked(name: &'static str, detail: Detail) -> Entry {
     entry(name, Library::Driver, detail)
@@ -21,7 +21,7 @@ const fn allocates(name: &'static str, stream: u8) -> Entry {
         name,
         Detail::Allocate {
             bytes: 1,
-            place: Place::Out(0),
+            place: HandlePosition::Out(0),
             stream,
         },
     );
@@ -52,7 +52,7 @@ const fn loads(name: &'static str, is_file: bool) -> Entry {
 
 const LOOKUP: Detail = Detail::Lookup {
     name: 2,
-    place: Place::Out(0),
+    place: HandlePosition::Out(0),
 };
 
 pub(super) static TABLE: &[Entry] = &[
@@ -126,7 +126,7 @@ pub(super) static TABLE: &[Entry] = &[
         "cuMemHostRegister",
         Detail::Allocate {
             bytes: 1,
-            place: Place::In(0),
+            place: HandlePosition::In(0),
             stream: NONE,
         },
     ),

@@ -50,7 +50,11 @@ pub(crate) enum Detail {
     /// The resource usage of the thread.
     Heavy,
     /// The size, and the position of the address.
-    Allocate { bytes: u8, place: Place, stream: u8 },
+    Allocate {
+        bytes: u8,
+        place: HandlePosition,
+        stream: u8,
+    },
     /// `cuMemAllocPitch`: the size is known afterwards.
     AllocatePitch,
     /// `cuArrayCreate` or `cuArray3DCreate`, with a descriptor of two or three dimensions.
@@ -75,7 +79,7 @@ pub(crate) enum Detail {
     /// The position of the code; the handle is stored where the first argument points.
     Module { code: u8, is_file: bool },
     /// The position of the name.
-    Lookup { name: u8, place: Place },
+    Lookup { name: u8, place: HandlePosition },
     /// The function of a kernel: `cuKernelGetFunction`. Once per kernel.
     Alias,
     /// A query about the kernel or function with this handle, which may load it: its
@@ -108,7 +112,7 @@ impl Detail {
 
 /// The position of a handle or an address after the call.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Place {
+pub(crate) enum HandlePosition {
     /// Stored where this argument points.
     Out(u8),
     /// This argument itself.
@@ -253,26 +257,6 @@ impl Entry {
     }
 }
 
-/// A name without its version and without the suffix of per-thread default streams.
-pub(crate) fn base(name: &[u8]) -> &[u8] {
-    let name = name
-        .strip_suffix(b"_ptsz")
-        .or_else(|| name.strip_suffix(b"_ptds"))
-        .unwrap_or(name);
-    // nvJitLink has the version of the toolkit in its names: __nvJitLinkComplete_12_4.
-    if let Some(own) = name.strip_prefix(b"__nvJitLink") {
-        let letters = own
-            .iter()
-            .take_while(|byte| byte.is_ascii_alphabetic())
-            .count();
-        return name.get(2..11 + letters).unwrap_or(name);
-    }
-    match name {
-        [base @ .., b'_', b'v', digit] if digit.is_ascii_digit() => base,
-        _ => name,
-    }
-}
-
 /// The entry for a base name.
 pub(crate) fn find(base: &[u8]) -> Option<&'static Entry> {
     let table = match base {
@@ -308,24 +292,6 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_base_name_has_no_version_and_stream_suffix() {
-        for (name, expected) in [
-            ("cuMemAlloc_v2", "cuMemAlloc"),
-            ("cuMemcpyHtoDAsync_v2_ptsz", "cuMemcpyHtoDAsync"),
-            ("cuMemcpy_ptds", "cuMemcpy"),
-            ("cuInit", "cuInit"),
-            ("cuCtxCreate_v4", "cuCtxCreate"),
-            ("cublasCreate_v2", "cublasCreate"),
-            ("__nvJitLinkComplete_12_4", "nvJitLinkComplete"),
-            ("__nvJitLink", "nvJitLink"),
-            ("_v2", ""),
-            ("", ""),
-        ] {
-            assert_eq!(base(name.as_bytes()), expected.as_bytes(), "{name}");
-        }
-    }
-
-    #[test]
     fn the_tables_are_sorted_and_every_entry_is_found() {
         for table in [driver::TABLE, libraries::TABLE] {
             for pair in table.windows(2) {
@@ -335,7 +301,10 @@ mod tests {
         for entry in all() {
             let found = find(entry.name.as_bytes()).expect(entry.name);
             assert_eq!(found.name, entry.name);
-            assert_eq!(base(entry.name.as_bytes()), entry.name.as_bytes());
+            assert_eq!(
+                preheat_wire::base_name(entry.name.as_bytes()),
+                entry.name.as_bytes()
+            );
             assert!(!left_alone(entry.name.as_bytes()), "{}", entry.name);
         }
         assert!(find(b"cuNothing").is_none());

@@ -1,7 +1,7 @@
 //! The functions of OpenCL, by their index in the dispatch table that the loader and its
 //! layers share. The Khronos headers (`cl_icd.h`) define the indices.
 
-use super::{Answer, Detail, Entry, Library, NONE, Place, Width, entry};
+use super::{Answer, Detail, Entry, HandlePosition, Library, NONE, Width, entry};
 
 /// A function and its index.
 pub(crate) type Placed = (usize, Entry);
@@ -34,7 +34,7 @@ const fn returns_handle(placed: Placed, error: u8) -> Placed {
 const fn buffer(place: usize, name: &'static str, bytes: u8, error: u8) -> Placed {
     let detail = Detail::Allocate {
         bytes,
-        place: Place::Returned,
+        place: HandlePosition::Returned,
         stream: NONE,
     };
     returns_handle(hooked(place, name, detail), error)
@@ -64,7 +64,7 @@ const fn region(place: usize, name: &'static str, to: u8, from: u8) -> Placed {
 
 const KERNEL: Detail = Detail::Lookup {
     name: 1,
-    place: Place::Returned,
+    place: HandlePosition::Returned,
 };
 
 /// The stream of a copy is its queue.

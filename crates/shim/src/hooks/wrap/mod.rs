@@ -15,7 +15,7 @@ use std::ffi::c_void;
 use std::ptr::null_mut;
 use std::sync::atomic::{AtomicPtr, AtomicU16, AtomicU32, AtomicUsize, Ordering};
 
-use preheat_wire::Kind;
+use preheat_wire::{Kind, base_name};
 
 use super::handles::Lock;
 use super::quick::Quick;
@@ -244,7 +244,7 @@ static LOCK: Lock = Lock::new();
 /// The entry for a name that was looked up, and its base name; `None` if the function is
 /// not hooked. `is_old` means that the name refers to CUDA before 3.2.
 pub(crate) fn entry_of(name: &[u8], is_old: bool) -> Option<(&'static Entry, &[u8])> {
-    let base = table::base(name);
+    let base = base_name(name);
     match table::find(base) {
         Some(entry) if entry.old && is_old => Some((&PLAIN, base)),
         Some(entry) => Some((entry, base)),
