@@ -1,9 +1,9 @@
 //! The layout of all tables. Each column is as wide as its content, after an indent of two
 //! spaces that can hold a mark. Columns without content are not shown.
 //!
-//! On a narrow terminal, the first column is cut; other columns state at which width of the
-//! first column they are dropped or cut instead. Libraries such as `comfy-table` wrap cells when
-//! a terminal is narrow, but do not drop columns.
+//! On a narrow terminal, the first column is cut. Other columns can have *floors*: if the first
+//! column would become narrower than a floor, that column is cut or dropped instead. Libraries
+//! such as `comfy-table` wrap cells when a terminal is narrow, but do not drop columns.
 
 use super::cells::{is_words, middle};
 use super::text::{fit, pad, split_at_column, width};
@@ -14,7 +14,7 @@ const GAP: usize = 2;
 /// The width that the first column keeps on a narrow terminal, unless a table keeps more.
 const MIN_FIRST: usize = 8;
 
-/// Stands for the whole width of the first column.
+/// As a floor: the full width of the first column.
 pub(crate) const WHOLE: usize = usize::MAX;
 
 #[derive(Clone, Copy)]
@@ -31,8 +31,10 @@ pub(crate) struct Column {
     align: Align,
     /// The space before it, unless it is the first.
     gap: usize,
-    /// Its greatest widths if the first column would be narrower than a floor: `(floor, width)`.
+    /// `(floor, width)`: the greatest width of this column if the first column would otherwise
+    /// be narrower than `floor`. A width of 0 drops the column.
     limits: Vec<(usize, usize)>,
+    /// The cells of the next column need not be aligned ([`Column::ragged`]).
     is_ragged: bool,
 }
 
@@ -65,14 +67,14 @@ impl Column {
         self
     }
 
-    /// Lets the cells of the next column, the last one, begin further left in rows that would
-    /// not fit otherwise.
+    /// Lets the cells of the next column begin further left in rows that would not fit
+    /// otherwise. Only the last column but one can be ragged.
     pub fn ragged(mut self) -> Column {
         self.is_ragged = true;
         self
     }
 
-    /// Cuts and pads a cell to `columns`.
+    /// Cuts and pads a cell to a width of `columns` terminal columns.
     fn set(&self, text: &str, columns: usize) -> String {
         let text = fit(text, columns);
         let space = columns - width(&text);
@@ -115,7 +117,7 @@ enum Entry {
     Line(Line),
 }
 
-/// The treatment of first cells that are wider than their column.
+/// How to show a cell of the first column that is wider than the column.
 #[derive(Clone, Copy)]
 pub(crate) enum Overflow {
     /// Cuts words at the end, and other names in the middle.
@@ -148,12 +150,12 @@ impl Table {
         }
     }
 
-    /// Keeps at least this width of the first column. The end of a row is truncated instead.
+    /// Sets the least width of the first column. If a row does not fit, its end is truncated.
     pub fn keep_first(&mut self, columns: usize) {
         self.min_first = columns;
     }
 
-    /// Sets the treatment of first cells that are wider than their column.
+    /// Sets how to show a cell of the first column that is wider than the column.
     pub fn overflow(&mut self, overflow: Overflow) {
         self.overflow = overflow;
     }
@@ -214,13 +216,13 @@ impl Table {
         })
     }
 
-    /// The widths of the cells in a column.
+    /// The widths of all cells in the column at this index.
     fn cells(&self, at: usize) -> impl Iterator<Item = usize> {
         let cells = self.rows().filter_map(move |row| row.cells.get(at));
         cells.map(|(_, text)| width(text))
     }
 
-    /// The width of each column without a limit; 0 for a column without content.
+    /// The width that each column needs for its content; 0 for a column without content.
     fn content(&self) -> Vec<usize> {
         let columns = self.columns.iter().enumerate();
         let widths = columns.map(|(at, column)| match self.cells(at).max() {
@@ -238,7 +240,8 @@ impl Table {
         }
     }
 
-    /// The width of everything after the first column.
+    /// The width of everything after the first column. With a ragged column, the last two columns
+    /// take only as much as the widest row needs for both.
     fn rest(&self, widths: &[usize]) -> usize {
         let column = |at: usize| self.with_gap(at, widths[at]);
         let all = (1..widths.len()).map(column).sum();
@@ -260,7 +263,7 @@ impl Table {
         (self.columns[at].is_ragged && widths[at] > 0).then_some(at)
     }
 
-    /// The space that is left for the first column.
+    /// The width that remains for the first column on a terminal of width `room`.
     fn room_of_first(&self, widths: &[usize], room: usize) -> usize {
         room.saturating_sub(GAP + self.rest(widths))
     }
@@ -358,7 +361,7 @@ impl Table {
                 0 => (0, cut_first(text, widths[0], self.overflow)),
                 _ => (column.gap, text.clone()),
             };
-            // A cell beyond the edge would only add an ellipsis.
+            // Skip cells beyond the edge of the terminal: they would only add an ellipsis.
             if at > 0 && (widths[at] == 0 || used + gap >= room) {
                 continue;
             }
@@ -382,7 +385,7 @@ impl Table {
     }
 }
 
-/// Cuts a first cell to `limit` columns; empty if it stands above its row.
+/// Cuts a cell of the first column to a width of `limit`; empty if it is shown above its row.
 fn cut_first(text: &str, limit: usize, overflow: Overflow) -> String {
     match overflow {
         Overflow::Above { .. } if width(text) > limit => String::new(),

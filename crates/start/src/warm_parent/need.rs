@@ -1,8 +1,9 @@
-//! Decides whether a program needs another parent besides those that are running.
+//! Decides whether a program needs another warm parent, in addition to those that are running.
 //!
-//! A variable that differs at each start must not cause a new parent each time, which no
-//! start could use. Such a variable is recorded, and modules that read it are no longer
-//! imported ahead; if that does not help, no further parent is created.
+//! If a variable differs at each start, no start could use a parent made for an earlier one,
+//! and each start would create another. preheat therefore records such variables, and no
+//! longer imports ahead the modules that read them. If that does not help, it creates no further
+//! parent.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
@@ -23,8 +24,8 @@ use crate::reason::Reason;
 const MAX_PARENTS: usize = 3;
 
 impl ParentRequest<'_> {
-    /// Returns `Some` if another parent is needed: the files of the parents that it replaces
-    /// once it is ready.
+    /// Returns `None` if no other parent is needed, or if none would help. Otherwise returns the
+    /// files of the parents that the new one replaces once it is ready.
     pub(crate) fn wanted(&self) -> io::Result<Option<Vec<PathBuf>>> {
         let (mut others, mut replaced) = (Vec::new(), Vec::new());
         for parent in parents(&self.directories.run, &name(&self.identity.whole)) {
@@ -34,7 +35,7 @@ impl ParentRequest<'_> {
             } else if !is_alive(&parent) {
                 forget(&parent);
             } else if !self.has_keyring_of(&parent) {
-                // Each login and each job may have its own; parents of ended ones leave.
+                // Each login and each job may have a keyring; its parents exit when it ends.
                 others.push((parent, Reason::OtherKeyring));
             } else if let Err(why) = suits.and_then(|()| is_shared_with(parent.process)) {
                 others.push((parent, why));
@@ -46,15 +47,15 @@ impl ParentRequest<'_> {
                 return Ok(None);
             }
         }
-        // Parents of keyrings that have ended have left, and were not used either.
+        // Parents that exited unused when their keyring ended count as well.
         let mut of_keyrings = self.unused();
-        // A parent without starts did not match the next start either.
+        // An idle parent has served no start: even the one after its creation did not match.
         let is_idle = |parent: &Parent| served(parent).is_none_or(|starts| starts == 0);
         let (mut idle, used): (Vec<_>, Vec<_>) =
             others.into_iter().partition(|(parent, _)| is_idle(parent));
         let asked: Vec<&VariablesRead> = idle.iter().map(|(parent, _)| &parent.asked).collect();
         let mut varying = varying(&asked, self.environment);
-        // If a known variable still matters, its modules could not be left out.
+        // A recorded variable that still differs belongs to modules that could not be left out.
         let known = Learned::read(&self.learned()).unwrap_or_default();
         varying.retain(|name| !known.varies(name));
         if !varying.is_empty() {
@@ -67,7 +68,7 @@ impl ParentRequest<'_> {
         of_keyrings += idle.iter().filter(is_of_keyring).count();
         let is_full = idle.len() + used.len() >= MAX_PARENTS;
         if replaced.is_empty() && (of_keyrings >= MAX_PARENTS || is_full && of_keyrings > 0) {
-            // Another login or job would not use another one.
+            // The next login or job could not use a new parent either.
             fs::write(self.refusal(), Reason::KeyringsDiffer.stored())?;
             return Ok(None);
         }
@@ -89,8 +90,8 @@ impl ParentRequest<'_> {
 }
 
 impl ParentRequest<'_> {
-    /// The number of parents that have exited with their session keyrings lately, before any start
-    /// could use them. Each has written a byte.
+    /// The number of parents that recently exited unused because their session keyring ended.
+    /// Each appended one byte to a file.
     fn unused(&self) -> usize {
         let path = self
             .directories
@@ -111,9 +112,10 @@ impl ParentRequest<'_> {
     }
 }
 
-/// Variables in which this start differs from parents that no start could use. If modules
-/// have read the whole environment, one such parent is enough; if they have read the
-/// variable by name, two are. Variables that libraries read cannot be left out.
+/// The variables that probably differ at each start: those in which this start differs from
+/// `idle` parents, which no start could use. If modules have read the whole environment, a
+/// difference from one parent is enough; if they have read the variable by name, two are
+/// needed. Variables that libraries read are never returned: they cannot be left out.
 fn varying(idle: &[&VariablesRead], environment: &Environment) -> BTreeSet<Vec<u8>> {
     let mut asked: BTreeMap<&[u8], usize> = BTreeMap::new();
     let mut found = BTreeSet::new();
@@ -154,7 +156,7 @@ mod tests {
         };
         let (first, second) = (asking("1"), asking("2"));
         let third = [one("JOB", "3"), one("OMP_NUM_THREADS", "3")];
-        // Two values get two parents; a third value is one too many.
+        // Two values may have two parents; a third value shows that the variable varies.
         assert!(varying(&[&first], &third).is_empty());
         assert_eq!(names(&varying(&[&first, &second], &third)), ["JOB"]);
         let again = [one("JOB", "2"), one("OMP_NUM_THREADS", "2")];

@@ -1,13 +1,13 @@
-//! The begins of iterations that were found by their kernel launches.
+//! The begin times of iterations that were detected by their kernel launches.
 //!
 //! The first launch of an iteration comes late: inputs are copied before it, and in the
 //! first iteration memory is allocated and code is loaded. If the program times every
 //! iteration itself, each begins with its timed region. Otherwise an iteration begins where
 //! the previous one ended: after the last synchronization, or copy to the host, before its
-//! launches. For the first iteration, the last synchronization, copy or launch of the
-//! set-up takes that role; if later iterations make copies after their synchronization, so
-//! does the first one. Without any of these, it begins at the first driver call outside
-//! imports.
+//! launches. The first iteration begins after the last synchronization, copy or launch of
+//! the set-up. If later iterations make copies between their synchronization and their first
+//! launch, the same number of copies before the first launch belongs to the first iteration.
+//! If the set-up makes no such call, it begins at the first driver call outside imports.
 
 use super::super::facts::Facts;
 use super::super::timers::{Execution, Regions};
@@ -22,18 +22,18 @@ pub(super) struct Anchor {
     pub before: u64,
 }
 
-/// The begins of iterations.
+/// The begin times of iterations.
 pub(super) struct Begins {
-    /// One per anchor, after those of earlier iterations.
+    /// The begin times of iterations before the first anchor, then one per anchor.
     pub times: Vec<u64>,
-    /// A human-readable rule.
+    /// The rule by which they were found, for the report.
     pub words: String,
 }
 
-/// The begins of iterations with these anchors if the program times each of them: the
-/// begins of the outermost region with one execution per iteration. Its earlier executions that
-/// launch kernels are iterations too, although their launches are not those of the period: `launches`
-/// are the times of all.
+/// The begin times of iterations with these anchors, if the program times each iteration:
+/// those of the outermost region that is executed once per iteration. Earlier executions of
+/// this region are iterations too if they launch any kernel, even one that is not part of the
+/// period. `place` is the process and the thread; `launches` are the times of all launches.
 pub(super) fn timed(
     regions: &Regions,
     place: (usize, usize),
@@ -68,7 +68,7 @@ pub(super) fn timed(
             let all = earlier.map(|one| one.begin).chain(begins);
             Some((first, all.collect::<Vec<u64>>()))
         });
-    // An inner region may have had other executions before.
+    // Compare begins at the first anchor: an inner region may have earlier executions.
     let (_, times) = begins.min_by_key(|(first, _)| *first)?;
     Some(Begins {
         times,
@@ -76,7 +76,7 @@ pub(super) fn timed(
     })
 }
 
-/// The begins of iterations with these anchors, from the calls of this thread.
+/// The begin times of iterations with these anchors, from the calls of this thread.
 pub(super) fn begins(facts: &Facts, thread: usize, anchors: &[Anchor]) -> Begins {
     let spans = &facts.process.threads[thread].spans;
     let Some(first) = anchors.first() else {
@@ -89,7 +89,7 @@ pub(super) fn begins(facts: &Facts, thread: usize, anchors: &[Anchor]) -> Begins
         .map(|anchor| last_wait(facts, spans, anchor))
         .collect();
     let waited = waits.iter().flatten().count() * 2 > waits.len();
-    // Copies of each later iteration before its launches.
+    // The number of copies in each later iteration between its synchronization and its launch.
     let mut copies: Vec<usize> = (anchors[1..].iter().zip(&waits))
         .filter_map(|(anchor, wait)| {
             let between = between(spans, (*wait)?, anchor.launch);
@@ -138,8 +138,8 @@ fn last_wait(facts: &Facts, spans: &[Span], anchor: &Anchor) -> Option<u64> {
 
 const WITH_LAUNCH: &str = "with its first launch";
 
-/// The beginning of the first iteration, which makes `copies` copies before its first launch;
-/// and a description unless it is a synchronization or copy.
+/// The begin time of the first iteration, which makes `copies` copies before its first launch.
+/// Also describes that time, unless it is the end of a synchronization, copy or launch.
 fn first_begin(
     facts: &Facts,
     spans: &[Span],
@@ -230,7 +230,7 @@ mod tests {
             timed(vec![inner, own.clone()], (0, 0)),
             Some(vec![3, 14, 24])
         );
-        // Kernels that are launched in an earlier execution are not those of the period.
+        // An earlier execution launches kernels that are not part of the period.
         let longer = region(&[0, 3, 14, 24]);
         assert_eq!(timed(vec![longer], (0, 0)), Some(vec![0, 3, 14, 24]));
         // A region of another thread, and one that not every iteration has.
