@@ -1,6 +1,5 @@
 //! Exit codes, error output, and the message for a start that failed.
 
-use std::fmt;
 use std::fs::File;
 use std::io::{self, Read, Seek, SeekFrom, Write};
 use std::path::Path;
@@ -8,6 +7,8 @@ use std::process::ExitCode;
 
 use preheat_launch::STDERR;
 use preheat_model::run::Manifest;
+
+use thiserror::Error;
 
 /// A check failed, or a comparison regressed.
 pub const REGRESSED: u8 = 1;
@@ -21,16 +22,9 @@ pub const FAILED: u8 = 125;
 pub const INTERRUPTED: u8 = 130;
 
 /// An error that the user can fix with another flag, path or device.
-#[derive(Debug)]
+#[derive(Debug, Error)]
+#[error("{0}")]
 pub struct Usage(pub String);
-
-impl fmt::Display for Usage {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        self.0.fmt(f)
-    }
-}
-
-impl std::error::Error for Usage {}
 
 /// Prints a message to standard error, ignoring a closed pipe.
 pub fn complain(sentence: &str) {

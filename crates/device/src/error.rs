@@ -1,16 +1,15 @@
 //! Errors of device operations, with human-readable messages.
 
-use std::fmt;
-
 use crate::Kind;
 
 /// The result of a device operation.
 pub type Result<T, E = Error> = std::result::Result<T, E>;
 
 /// An error of a device operation.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum Error {
     /// The device is not available on this machine.
+    #[error("the {} device is unavailable, because {because}; {hint}", kind.id())]
     Unavailable {
         /// The requested device.
         kind: Kind,
@@ -20,6 +19,7 @@ pub enum Error {
         hint: String,
     },
     /// The device does not have enough memory for this request.
+    #[error("not enough memory for {requested} bytes: {detail}")]
     OutOfMemory {
         /// The requested size in bytes.
         requested: usize,
@@ -27,6 +27,7 @@ pub enum Error {
         detail: String,
     },
     /// The device does not support the operation.
+    #[error("{what} is not possible: {because}")]
     Unsupported {
         /// The requested operation.
         what: String,
@@ -34,6 +35,7 @@ pub enum Error {
         because: String,
     },
     /// A driver call failed.
+    #[error("{call} failed: {answer}")]
     Failed {
         /// The name of the call.
         call: String,
@@ -65,26 +67,3 @@ impl Error {
         matches!(self, Error::OutOfMemory { .. })
     }
 }
-
-impl fmt::Display for Error {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Error::Unavailable {
-                kind,
-                because,
-                hint,
-            } => write!(
-                f,
-                "the {} device is unavailable, because {because}; {hint}",
-                kind.id()
-            ),
-            Error::OutOfMemory { requested, detail } => {
-                write!(f, "not enough memory for {requested} bytes: {detail}")
-            }
-            Error::Unsupported { what, because } => write!(f, "{what} is not possible: {because}"),
-            Error::Failed { call, answer } => write!(f, "{call} failed: {answer}"),
-        }
-    }
-}
-
-impl std::error::Error for Error {}

@@ -1,6 +1,5 @@
 //! Turns a request into a plan.
 
-use std::fmt;
 use std::path::PathBuf;
 use std::time::Duration;
 
@@ -11,6 +10,7 @@ use crate::devices::{FoundDevice, probe_device};
 use crate::experiments;
 use crate::frameworks::{Framework, find_python};
 use crate::run::Priority;
+use thiserror::Error;
 
 /// Starts of each native setup, unless the user chose a number.
 const NATIVE_STARTS: usize = 10;
@@ -67,16 +67,9 @@ pub struct Request {
 }
 
 /// The reason why nothing can be run.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Error)]
+#[error("{0}")]
 pub struct PlanError(pub String);
-
-impl fmt::Display for PlanError {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        self.0.fmt(f)
-    }
-}
-
-impl std::error::Error for PlanError {}
 
 /// One experiment in one variant on one subject, and its number of starts.
 #[derive(Clone, Debug, PartialEq)]

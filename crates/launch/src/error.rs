@@ -1,19 +1,24 @@
 //! Errors that prevent a recording, with a sentence and an exit code for each, and reasons for
 //! ending a series early.
 
-use std::fmt;
 use std::time::Duration;
 
+use thiserror::Error;
+
 /// The reason that nothing was recorded.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Error)]
 pub enum LaunchError {
     /// The program was not found.
+    #[error("{0}")]
     NotFound(String),
     /// The program exists, but cannot be executed.
+    #[error("{0}")]
     CannotExecute(String),
     /// The request cannot be fulfilled; another flag or path may help.
+    #[error("{0}")]
     Usage(String),
     /// preheat itself failed.
+    #[error("{0}")]
     Failed(String),
 }
 
@@ -28,19 +33,6 @@ impl LaunchError {
         }
     }
 }
-
-impl fmt::Display for LaunchError {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            LaunchError::NotFound(sentence)
-            | LaunchError::CannotExecute(sentence)
-            | LaunchError::Usage(sentence)
-            | LaunchError::Failed(sentence) => f.write_str(sentence),
-        }
-    }
-}
-
-impl std::error::Error for LaunchError {}
 
 // The reason that a series ended early, as a sentence about the series itself or about one
 // that was interleaved with it.

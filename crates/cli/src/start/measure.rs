@@ -14,7 +14,7 @@ use preheat_analyze::run::{Findings, analyze};
 use preheat_host::interrupt::interrupted;
 use preheat_launch::{LaunchError, Request};
 use preheat_model::measurement::{MeasurementReport, SkippedRemedy};
-use preheat_model::run::{RunReport, Temperature};
+use preheat_model::run::{Manifest, RunReport, Temperature};
 use preheat_model::stats::MIN_STARTS;
 use preheat_report::{measurement_html, measurement_json, measurement_terminal, run_html};
 use preheat_start::measurement::{Configuration, Measurement, PLAIN, configurations, observed};
@@ -33,20 +33,7 @@ use preheat_model::RemedyId;
 const STARTS: usize = 6;
 
 pub fn run(arguments: &StartArguments) -> Result<ExitCode> {
-    if arguments
-        .measuring
-        .starts
-        .is_some_and(|starts| starts < MIN_STARTS + 1)
-    {
-        return Err(Usage(format!(
-            "--measure needs at least {} starts per configuration: the first is a warm-up",
-            MIN_STARTS + 1
-        ))
-        .into());
-    }
-    if arguments.remedies().is_some_and(|only| only.is_empty()) {
-        return Err(Usage("--measure --only none would measure nothing".into()).into());
-    }
+    check_usage(arguments)?;
     let targets = Targets::of(&[
         (DocumentFormat::Json, arguments.measuring.json.as_deref()),
         (DocumentFormat::Html, arguments.measuring.html.as_deref()),
@@ -91,10 +78,7 @@ pub fn run(arguments: &StartArguments) -> Result<ExitCode> {
         return Ok(nothing_decided());
     }
     if found.applicable.is_empty() {
-        complain("no remedy applies to this program:");
-        for (remedy, why) in &found.skipped {
-            complain(&format!("  {}: {why}", remedy.title()));
-        }
+        nothing_applies(&found.skipped);
         return Ok(ExitCode::SUCCESS);
     }
     let configurations = configurations(&found.applicable);
@@ -112,12 +96,10 @@ pub fn run(arguments: &StartArguments) -> Result<ExitCode> {
         Err(why) => return Err(why.into()),
     };
     let interrupted = interrupted();
-    for (configuration, manifest) in configurations.iter().zip(&measured.manifests) {
-        if !interrupted && manifest.starts.iter().any(|start| start.exit_code != 0) {
-            let place = output.join(configuration.directory());
-            complain(&failure(&configuration.title(), &place, manifest));
-            return Ok(ExitCode::from(FAILED));
-        }
+    let failed = first_failure(&configurations, &measured.manifests, &output);
+    if let Some(failed) = failed.filter(|_| !interrupted) {
+        complain(&failed);
+        return Ok(ExitCode::from(FAILED));
     }
     let applicable = &found.applicable;
     found
@@ -144,26 +126,75 @@ pub fn run(arguments: &StartArguments) -> Result<ExitCode> {
         // The imports are known, so the next start can have its parent created.
         let _ = preheat_start::learn(&arguments.command, &first.imports);
     }
-    let written = targets.write_measurement(&report);
+    write_results(&report, &targets, &output)?;
+    Ok(match interrupted {
+        true => ExitCode::from(INTERRUPTED),
+        false => ExitCode::SUCCESS,
+    })
+}
+
+/// Returns an error if these flags would measure nothing.
+fn check_usage(arguments: &StartArguments) -> Result<(), Usage> {
+    if arguments
+        .measuring
+        .starts
+        .is_some_and(|starts| starts < MIN_STARTS + 1)
+    {
+        return Err(Usage(format!(
+            "--measure needs at least {} starts per configuration: the first is a warm-up",
+            MIN_STARTS + 1
+        )));
+    }
+    if arguments.remedies().is_some_and(|only| only.is_empty()) {
+        return Err(Usage("--measure --only none would measure nothing".into()));
+    }
+    Ok(())
+}
+
+/// Reports why each remedy does not apply.
+fn nothing_applies(skipped: &[(Remedy, Reason)]) {
+    complain("no remedy applies to this program:");
+    for (remedy, why) in skipped {
+        complain(&format!("  {}: {why}", remedy.title()));
+    }
+}
+
+/// The message about the first configuration with a failed start.
+fn first_failure(
+    configurations: &[Configuration],
+    manifests: &[Manifest],
+    output: &Path,
+) -> Option<String> {
+    let mut each = configurations.iter().zip(manifests);
+    let (configuration, manifest) =
+        each.find(|(_, manifest)| manifest.starts.iter().any(|start| start.exit_code != 0))?;
+    let place = output.join(configuration.directory());
+    Some(failure(&configuration.title(), &place, manifest))
+}
+
+/// Writes and shows the report.
+fn write_results(
+    report: &MeasurementReport,
+    targets: &Targets<DocumentFormat>,
+    output: &Path,
+) -> Result<()> {
+    let written = targets.write_measurement(report);
     // These copies are optional.
-    let _ = fs::write(output.join(MEASUREMENT), measurement_json(&report));
-    let _ = fs::write(output.join(PAGE), measurement_html(&report));
+    let _ = fs::write(output.join(MEASUREMENT), measurement_json(report));
+    let _ = fs::write(output.join(PAGE), measurement_html(report));
     let mut text = String::from("\n");
     let terminal = output::stderr_terminal();
-    text.push_str(&measurement_terminal(&report, &terminal));
+    text.push_str(&measurement_terminal(report, &terminal));
     text.push_str(&format!("\nreport      {}/{PAGE}\n", output.display()));
     text.push_str(&directory_line(
         "recordings  ",
-        &output,
+        output,
         "this",
         terminal.width,
     ));
     text.push_str(&targets.files());
     let _ = io::stderr().write_all(text.as_bytes());
-    written.map(|()| match interrupted {
-        true => ExitCode::from(INTERRUPTED),
-        false => ExitCode::SUCCESS,
-    })
+    written
 }
 
 fn nothing_decided() -> ExitCode {

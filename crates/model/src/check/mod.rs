@@ -7,13 +7,12 @@
 mod limited;
 pub mod value;
 
-use std::fmt;
-
 use serde::{Deserialize, Serialize};
 
 use crate::run::{Cause, Temperature};
 use crate::stats::Estimate;
 use crate::{Machine, Quantity};
+use thiserror::Error;
 
 pub use crate::units::Unit;
 pub use limited::{Limited, UnknownCause, did_you_mean, nearest};
@@ -262,22 +261,14 @@ impl Position {
 }
 
 /// An error in a budget, with its position: `3:17: a message`.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Error)]
+#[error("{}:{}: {what}", place.line, place.column)]
 pub struct Misplaced {
     /// The position.
     pub place: Position,
     /// The message.
     pub what: String,
 }
-
-impl fmt::Display for Misplaced {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Position { line, column } = self.place;
-        write!(f, "{line}:{column}: {}", self.what)
-    }
-}
-
-impl std::error::Error for Misplaced {}
 
 #[cfg(test)]
 mod tests {

@@ -159,6 +159,17 @@ impl Item {
             _ => &self.name,
         }
     }
+
+    /// Returns true for a call of the CUDA driver: `cuInit`.
+    pub fn is_driver_call(&self) -> bool {
+        let rest = self.name.strip_prefix("cu");
+        rest.is_some_and(|rest| rest.starts_with(|c: char| c.is_ascii_uppercase()))
+    }
+
+    /// Returns true for a call that compiles source: `nvrtcCompileProgram`, `clBuildProgram`.
+    pub fn is_source_compilation(&self) -> bool {
+        self.name.starts_with("nvrtc") || self.name.starts_with("clBuild")
+    }
 }
 
 /// An item as documents of all versions have it.

@@ -4,7 +4,6 @@
 //! Its checksum detects damaged bundles: XXH64, which is fast, and which `xxhsum -H64` computes
 //! too. It does not protect against deliberate changes.
 
-use std::fmt;
 use std::hash::Hasher;
 use std::io::{self, Read};
 use std::ops::Range;
@@ -16,6 +15,7 @@ use twox_hash::XxHash64;
 
 use super::portability::Machine;
 use super::tar::{self, BLOCK};
+use thiserror::Error;
 
 const NAME: &str = "preheat-caches.json";
 const KIND: &str = "preheat.caches/";
@@ -176,26 +176,18 @@ impl Checksum {
 // Errors of packing and unpacking.
 
 /// An error of packing or unpacking, a clause such as "it is damaged: …".
-#[derive(Debug, PartialEq, Eq)]
+#[derive(Debug, PartialEq, Eq, Error)]
 pub enum BundleError {
     /// The input is not acceptable: another card, a damaged file, nothing to pack.
+    #[error("{0}")]
     Refused(String),
     /// The operation failed here: a full disk, a directory without permissions.
+    #[error("{0}")]
     Failed(String),
     /// The callback interrupted it.
+    #[error("interrupted")]
     Interrupted,
 }
-
-impl fmt::Display for BundleError {
-    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            BundleError::Refused(why) | BundleError::Failed(why) => out.write_str(why),
-            BundleError::Interrupted => out.write_str("interrupted"),
-        }
-    }
-}
-
-impl std::error::Error for BundleError {}
 
 /// An I/O error for a path.
 pub(super) fn failed(path: &Path, why: &io::Error) -> BundleError {

@@ -185,9 +185,7 @@ fn are_filled(case: &RemedyInput) -> bool {
 
 /// Source that is compiled at run time, by the program or by a library that it calls.
 fn at_run_time(case: &RemedyInput) -> Option<Suggestion> {
-    let compiled = seconds(case, |item| {
-        item.name.starts_with("nvrtc") || item.name.starts_with("clBuild")
-    });
+    let compiled = seconds(case, Item::is_source_compilation);
     let by_libraries = within_libraries(case).min(compiled);
     let own = compiled - by_libraries;
     if own > by_libraries {

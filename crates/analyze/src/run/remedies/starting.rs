@@ -8,7 +8,7 @@ use super::super::facts::{ItemRef, usage};
 use super::super::items::file_name;
 use super::super::path::ItemMeaning;
 use super::super::trace::SpanKind;
-use super::super::{Cause, Temperature};
+use super::super::{Cause, Item, Temperature};
 use super::{RemedyInput, Suggestion, remedy};
 use crate::units;
 
@@ -206,7 +206,7 @@ pub(super) fn overlapped_init(case: &RemedyInput) -> Option<Suggestion> {
     let init = case.seconds(Cause::DriverInit) + case.seconds(Cause::ContextCreation);
     let mut calls =
         (case.items(Cause::DriverInit).iter()).chain(case.items(Cause::ContextCreation));
-    if !calls.any(|item| item.name.starts_with("cu")) {
+    if !calls.any(Item::is_driver_call) {
         return None;
     }
     let begin = (case.examined.parts.iter())
