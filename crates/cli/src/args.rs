@@ -93,11 +93,11 @@ pub enum Command {
     Run(RunArguments),
     /// Start my program warm, without changing it
     Start(StartArguments),
-    /// How cold is this machine? Compares the first time with the steady state, and tests twenty claims
+    /// How cold is this machine? Compares the first time with the steady state, and tests twenty common claims
     Lab(LabArguments),
     /// Did a change slow down startup? Compares two results or two commands
     Compare(CompareArguments),
-    /// Is a recording within its budget? Fails the build if not
+    /// Is a recording within its budget? Fails a CI job if not
     Check(Box<CheckArguments>),
     /// Where does warm-up end? Classifies iteration times from any benchmark tool
     Classify(ClassifyArguments),
@@ -201,10 +201,13 @@ fn with_standard_output(arg: clap::Arg) -> clap::Arg {
   preheat run --iterations 'lines:^step' -- ./train   each matching line ends an iteration
   preheat run --json run.json --perfetto run.pftrace -- ./program
 
-Iterations: auto uses those that a Python program marks with `preheat.iteration()`; otherwise the
-first of nvtx, python, kernels that finds at least three; otherwise the first of nvtx, python,
-timers, kernels that finds two; otherwise a single timed region, calls of different models, or one
-call in each of several threads. Steps and timed regions take precedence over the calls inside them.
+Iterations: auto uses the first of these that finds some:
+  1. iterations that a Python program marks with `preheat.iteration()`
+  2. nvtx, python, kernels, if there are at least three
+  3. nvtx, python, timers, kernels, if there are two; backward passes of PyTorch tensors
+  4. a single timed region, calls of different models, one call in each of several threads, or two
+     launches at the end after set-up with other kernels
+Steps and timed regions take precedence over the calls inside them. The rules:
   nvtx[:NAME]   NVTX ranges, or only those with that name; executions of XLA programs
   python        PyTorch optimizer steps and model calls; Keras predict, evaluate and fit steps;
                 scikit-learn and XGBoost fit and predict; onnxruntime sessions; transformers
@@ -240,7 +243,7 @@ pub struct RunArguments {
     #[arg(long, short, value_name = "DIRECTORY")]
     pub output: Option<PathBuf>,
 
-    /// Wait for the device at the end of each iteration detected in Python, and after each clock reading of a Python program
+    /// Wait for the device at the end of each iteration detected in Python, and after each clock reading by the program, in Python
     #[arg(long)]
     pub synchronize: bool,
 
@@ -277,7 +280,7 @@ pub struct RunArguments {
 
 #[derive(Debug, Args)]
 #[command(
-    before_help = "Recordings made by `preheat run` and files written by `preheat lab --json` are analyzed again, with the statistics of this version. Files written by `preheat run --json` and measurements made by `preheat start --measure` are shown unchanged. With flags that name files, the result is written there instead of being shown.",
+    before_help = "Recordings made by `preheat run` and files written by `preheat lab --json` are analyzed again, with the statistics of this version. Files written by `preheat run --json` and measurements made by `preheat start --measure` are shown unchanged. With `--json` and similar flags, the result is written to those files instead of being shown.",
     help_template = TEMPLATE,
     mut_args(with_standard_output),
     after_help = "Examples:

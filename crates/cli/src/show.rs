@@ -49,7 +49,7 @@ pub struct ExportArguments {
     #[arg(long, value_name = "FILE")]
     pub speedscope: Option<PathBuf>,
 
-    /// Send the start that the report shows as spans to an OpenTelemetry collector (OTLP over HTTP, such as http://localhost:4318)
+    /// Send, as spans, the start shown in the report to an OpenTelemetry collector (OTLP over HTTP, such as http://localhost:4318)
     #[arg(long, value_name = "URL", value_parser = collector)]
     pub otlp: Option<Collector>,
 }

@@ -45,7 +45,7 @@ pub struct CompareArguments {
     #[arg(long, value_name = "PERCENT", default_value = "5%", value_parser = percentage, allow_hyphen_values = true)]
     pub max_regression: f64,
 
-    /// Ignore smaller changes in time to first and the first iteration; a hundredth of it applies to the steady iteration [default: 1ms, 10us for lab results]
+    /// Ignore smaller changes in time to first and the first iteration; for the steady iteration, a hundredth of this [default: 1ms, 10us for lab results]
     #[arg(long, value_name = "TIME", value_parser = time, allow_hyphen_values = true)]
     pub min_change: Option<f64>,
 

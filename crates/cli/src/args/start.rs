@@ -14,7 +14,7 @@ use super::{TEMPLATE, seconds, values};
 #[command(
     before_help = "The first start of a Python program is a plain one; as it exits, preheat records which modules it imported. A warm parent then imports them in the background, and later starts are forked from it: the same output, the same exit code, a fraction of the wait. If a warm start might behave differently, the program is started plainly, and -v shows why.
 
-With --measure, this and other remedies (driver initialization during imports, reading files ahead, kept compile caches and bytecode, driver settings) are compared with plain starts, interleaved. Later starts use the remedies that clearly help on this machine.",
+With --measure, the warm parent and other remedies (driver initialization during imports, reading files ahead, kept compile caches and bytecode, driver settings) are compared with plain starts, interleaved. Later starts use the remedies that clearly help on this machine.",
     help_template = TEMPLATE,
     after_help = "Examples:
   preheat start -- python train.py
@@ -39,7 +39,7 @@ pub struct StartArguments {
     )]
     pub command: Vec<OsString>,
 
-    /// Print to standard error whether the start was warm, and if not, why; with --list, show what is not imported ahead
+    /// Print to standard error whether the start was warm, and if not, why; with --list, also list modules that are not imported ahead
     #[arg(long, short)]
     pub verbose: bool,
 
@@ -59,7 +59,7 @@ pub struct StartArguments {
     #[arg(long, value_name = "SECONDS", value_parser = seconds)]
     pub patience: Option<Duration>,
 
-    /// Start from a standby, a process that has the GPU ready and has rehearsed the program's operations, and prepare the next one. parked: holds no device memory while it waits; hot: does, and starts faster [default: parked]
+    /// Start from a standby, a process that has the GPU ready and has already run the program's GPU operations once, and prepare the next one. parked: holds no device memory while it waits; hot: does, and starts faster [default: parked]
     #[arg(
         long,
         value_name = "FORM",
@@ -86,7 +86,7 @@ pub struct StartArguments {
     #[command(flatten)]
     pub measuring: MeasuringArguments,
 
-    /// Take the list of imports from a `preheat run` recording instead of the first start
+    /// Take the list of imports from a `preheat run` recording instead of from the first normal start
     #[arg(long, value_name = "RECORDING", conflicts_with_all = ["list", "stop", "measure"])]
     pub from: Option<PathBuf>,
 
@@ -94,7 +94,7 @@ pub struct StartArguments {
     #[arg(long, conflicts_with_all = ["list", "stop", "measure"])]
     pub prepare: bool,
 
-    /// Delete everything that was measured and learned about the command, and exit
+    /// Delete everything that was measured and observed about the command, and exit
     #[arg(long, conflicts_with_all = ["list", "stop", "measure", "prepare"])]
     pub forget: bool,
 
@@ -102,15 +102,15 @@ pub struct StartArguments {
     #[arg(long, hide = true, requires = "only")]
     pub strictly: bool,
 
-    /// Keep everything that the program compiles in this directory, on any volume (or set PREHEAT_CACHES) [default: ~/.cache/preheat/caches, for the caches that --measure found in use]
+    /// Keep everything that the program compiles in this directory (or set PREHEAT_CACHES) [default: ~/.cache/preheat/caches, for the caches that --measure found in use]
     #[arg(long, value_name = "DIR", conflicts_with_all = ["list", "stop"])]
     pub caches: Option<PathBuf>,
 
-    /// Pack the kept caches into one file, for machines with the same card and driver
+    /// Pack the kept caches into one file, for machines with the same GPU model and driver
     #[arg(long, value_name = "FILE", conflicts_with_all = ["command", "list", "stop", "unpack"])]
     pub pack: Option<PathBuf>,
 
-    /// Unpack a file written by --pack (- for standard input), into --caches or the path that it was packed from
+    /// Unpack a file written by --pack (- for standard input), into the --caches directory, or else the original path
     #[arg(long, value_name = "FILE", conflicts_with_all = ["command", "list", "stop"])]
     pub unpack: Option<PathBuf>,
 
