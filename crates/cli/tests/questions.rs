@@ -190,7 +190,7 @@ fn the_figures_of_allocations_are_those_of_the_results() {
     let region = &allocate["regions"][0];
     quotes(
         page,
-        "Of the 141 ms, 122 ms create the context, 12 ms are PyTorch's own CPU time, 1.9 ms load",
+        "Of the 141 ms, 122 ms create the context, 12 ms are CPU time of PyTorch, 1.9 ms load",
         &[
             of("0/first/estimate"),
             cause(region, "causes", "context creation"),
@@ -309,7 +309,7 @@ fn the_figures_of_iterations_are_those_of_the_results() {
     let region = &train["regions"][0];
     quotes(
         page,
-        "Of the 179 ms, 122 ms load kernels, 47 ms set up cuBLAS, 7 ms are PyTorch's own CPU time and \
+        "Of the 179 ms, 122 ms load kernels, 47 ms set up cuBLAS, 7 ms are CPU time of PyTorch, and \
          0.7 ms allocate",
         &[
             of("first/estimate"),

@@ -71,6 +71,44 @@ fn settings_of_pytorch_are_made_before_an_import() {
     }
 }
 
+/// OpenCV changes where modules are searched for while it is imported, and restores that. uvicorn
+/// adds a directory only if it gets one.
+#[test]
+fn libraries_that_rarely_redirect_imports_are_used_before_an_import() {
+    const NATIVE: &str = "import sys
+def bootstrap():
+    before = list(sys.path)
+    sys.path.insert(0, 'native')
+    globals()['read'] = print
+    sys.path = before
+bootstrap()
+";
+    const SERVER: &str = "import sys
+def run(app, *, app_dir=None):
+    if app_dir is not None:
+        sys.path.insert(0, app_dir)
+";
+    for (call, is_harmless) in [
+        ("native.read()", true),
+        ("server.run(None)", true),
+        ("server.run(None, app_dir='other')", false),
+    ] {
+        let program = format!(
+            "import json, native, server\nif json:\n    {call}\n    import fractions\n    print(fractions)\n"
+        );
+        let Some((warm, installed)) = Warm::with_package("matplotlib", &program) else {
+            return;
+        };
+        for (name, text) in [("native.py", NATIVE), ("server.py", SERVER)] {
+            fs::write(installed.join(name), text).expect("it is written");
+        }
+        let listed = same(&warm, &as_is);
+        let redirects = listed.contains("which changes where modules are searched for");
+        let is_ahead = !redirects && !listed.contains("program.py:2");
+        assert_eq!(is_ahead, is_harmless, "{call}: {listed}");
+    }
+}
+
 #[test]
 fn log_messages_are_configured_before_an_import() {
     let program = "import json
@@ -182,8 +220,13 @@ def count():
         ("sets.py", SETS.to_owned()),
         ("sets_and_imports.py", format!("{SETS}import numpy\n")),
         ("counts.py", COUNTS.to_owned()),
+        ("nested/__init__.py", SETS.to_owned()),
+        ("nested/inner/__init__.py", String::new()),
+        ("nested/inner/most.py", String::new()),
     ] {
-        fs::write(installed.join(name), text).expect("it is written");
+        let path = installed.join(name);
+        fs::create_dir_all(path.parent().expect("it has one")).expect("a directory");
+        fs::write(path, text).expect("it is written");
     }
     let mut wrong = String::new();
     for (at, before) in all_before.iter().enumerate() {
@@ -237,6 +280,7 @@ fn an_installed_package_limits_threads_in_some_starts() {
         "if not sys.argv[1:]: import sets_and_imports",
         "if sys.argv[1:]: import sets",
         "if sys.argv[1:]: import sets_and_imports",
+        "if sys.argv[1:]: from nested.inner.most import __name__ as most",
     ]);
 }
 

@@ -175,7 +175,9 @@ pub(crate) fn forget(directories: &Directories, identity: &Identity) {
         }
     }
     let name = crate::identity::name(&identity.whole);
-    let _ = fs::remove_file(directories.run.join(name + ".plain"));
+    for ending in [".plain", ".unused"] {
+        let _ = fs::remove_file(directories.run.join(name.clone() + ending));
+    }
 }
 
 /// Start the program from a standby of a parent; or why there is none. One that does not

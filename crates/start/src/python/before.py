@@ -52,6 +52,10 @@ CHANGING = ("set_", "register", "install", "enable", "disable", "configure", "pa
 NAMES = frozenset(dir(builtins))
 
 
+# Code that sets variables.
+SETS = re.compile(rb"environ\w*\s*(\[[^]]*\]\s*=[^=]|\.\s*(setdefault|update))|putenv")
+
+
 class Own:
     """The program's source files."""
 
@@ -174,17 +178,19 @@ class Own:
         return found
 
     def limits(self, learned, ending):
-        """Variables with this ending that modules mention which the files may import, and which
-        an earlier start has not."""
+        """Variables with this ending that a module may set which the files may import, and which
+        an earlier start has not: pairs of a module and a variable. What these modules import in
+        turn is not searched."""
         names = {name for tree in self.trees for node in ast.walk(tree) for name in imports(node)}
-        names.update({name.rpartition(".")[0] for name in names})
-        found = set()
-        for name in names.difference(learned, [""]):
+        for name in list(names):
+            parts = name.split(".")
+            names.update(".".join(parts[:count]) for count in range(1, len(parts)))
+        for name in names.difference(learned):
             source = self.redirects.source(name)
-            if source and not self.redirects.is_own(name):
-                words = re.findall(rb"\w+", source.text)
-                found.update(word.decode() for word in words if word.endswith(ending.encode()))
-        return found
+            if source and not self.redirects.is_own(name) and SETS.search(source.text):
+                for word in set(re.findall(rb"\w+", source.text)):
+                    if word.endswith(ending.encode()):
+                        yield name, word.decode()
 
     def first(self):
         """The first influence in the main file, or else in another."""
@@ -419,7 +425,8 @@ def writes(node, libraries, paths):
     if name in RUNS and package in RUNNERS or name in OF_SUBPROCESS and package == "subprocess":
         yield "runs another program", ""
     elif name and name == DATABASES.get(package):
-        yield "writes a database", ""
+        if getattr((node.args or [None])[0], "value", None) != ":memory:":
+            yield "writes a database", ""
     elif name == "open" or name and name == CLASSES.get(package):
         if may_write(node, is_method):
             path = node.func.value if is_method else (node.args or [None])[0]

@@ -83,6 +83,7 @@ class Tools:
     def settings(self):
         return dict([*self.lasting(), *self.passing()])
 
+
 # The end of variables that limit the threads of numerical libraries, which read them when they are
 # loaded.
 LIMITS = "_NUM_THREADS"
@@ -98,12 +99,14 @@ def find_safe(plan, tools, hook=None):
     if only is None and tools.searches_elsewhere in plan.facts:
         only = before.restrict(found, "changes " + tools.searches_elsewhere[0])
     libraries = sorted(name for name in before.sets if name.startswith(plan.libraries))
-    libraries += before.limits
-    found.is_restricted = found.is_restricted or bool(libraries)
+    found.is_restricted = found.is_restricted or bool(libraries or before.limits)
+    if before.limits:
+        why = "may read %s, which %s sets" % tuple(reversed(before.limits[0]))
+        found.left_out.append(("what is imported from packages", why))
     for _ in range(MAX_OFFENDERS):
         names = plan.modules if only is None else only
         names = [name for name in names if not is_within(name, left_out)]
-        if libraries:
+        if libraries or before.limits:
             names = [name for name in names if not is_package(plan.modules[name])]
         plan.tell("testing the import of %d modules" % len(names))
         how = before.sets, bool(found.left_out), only is not None, hook is not None
@@ -128,7 +131,8 @@ def find_safe(plan, tools, hook=None):
         found.inputs = tools.inputs["Inputs"](asked)
         # Imports end in another order than they begin, so it is unknown whether a module that
         # limits threads came before those that read the limit; and another start may not make it.
-        changed = {name for name in changed if not name.endswith(LIMITS)}
+        is_limit = lambda name: name.endswith(LIMITS) and name.startswith(plan.libraries)
+        changed = {name for name in changed if not is_limit(name)}
         if hook:
             changed |= hook.changed()
         # Variables that changed while the program ran, but not by an import, were set by the
@@ -139,7 +143,7 @@ def find_safe(plan, tools, hook=None):
         packages = [name for name in names if is_package(plan.modules[name])]
         if asked and packages:
             left_out.update(packages)
-            reason = "may read %s, which the program sets" % min(asked)
+            reason = "may read %s, which the program or a package sets" % min(asked)
             found.left_out.append((packages[0] + " and other packages", reason))
             found.is_restricted = True
             continue
@@ -179,7 +183,8 @@ class Before:
                 own.is_module = "main" in plan.one
                 said = [("import", name) for name in own.imports()]
                 said += [("sets", name) for name in own.variables()]
-                said += [("limits", name) for name in own.limits(plan.modules, LIMITS)]
+                limits = own.limits(plan.modules, LIMITS)
+                said += [("limits", "\n".join(each)) for each in limits]
                 said += [("effect", "\n".join(each)) for each in own.shown_effects()]
                 said += [("writes", "\n".join(each)) for each in own.shown_writes()]
                 for kind in {each[-1] for each in own.effects + own.writes}:
@@ -197,7 +202,8 @@ class Before:
         self.imports = [name for kind, name in said if kind == "import"]
         self.influences = [text for kind, text in said if kind == "influence"]
         # Numbers of threads that modules may set which the learning start has not imported.
-        self.limits = sorted({name for kind, name in said if kind == "limits"})
+        limits = [text.split("\n") for kind, text in said if kind == "limits"]
+        self.limits = sorted(each for each in limits if each[1].startswith(plan.libraries))
         if ran and not self.influences:
             self.sets = {name for kind, name in said if kind == "sets"}
         # Code that may influence late imports: where it is, a predicate, a package, a kind.

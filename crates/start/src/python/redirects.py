@@ -22,11 +22,14 @@ class Redirects:
     def __init__(self, is_own):
         """`is_own` returns True for names of the program's own modules."""
         self.is_own, self.sources, self.specs = is_own, {}, {}
+        # The names of the arguments that a file passes.
+        self.keywords = set()
 
     def used(self, tree, known):
         """Yields the uses of such functions and classes in a syntax tree, as a node and a
         predicate. `known` is the tree with all its imports."""
         bound, inner = bindings(known, ""), set()
+        self.keywords = {node.arg for node in ast.walk(known) if isinstance(node, ast.keyword)}
         for node in ast.walk(tree):
             parts = None if id(node) in inner else dotted(node)
             if not parts:
@@ -50,6 +53,9 @@ class Redirects:
         name, rest = parts[0], parts[1:]
         if name in source.lines:
             return source.path, source.lines[name]
+        for argument, line in source.guarded.get(name, ()):
+            if argument in self.keywords:
+                return source.path, line
         there, attributes = source.bound.get(name, (module, [name]))
         if (there, attributes) != (module, [name]):
             return self.find(there, attributes + rest, steps + 1)
@@ -61,9 +67,7 @@ class Redirects:
             found = self.find(star, parts, steps + 1)
             if found:
                 return found
-        # The module may create it when it is imported.
-        line = min(source.lines.values(), default=None)
-        return line and not source.stars and (source.path, line)
+        return None  # The module creates it when it is imported, as `cv2` does.
 
     def source(self, module):
         """The source of a module; None if there is none."""
@@ -111,6 +115,8 @@ class Source:
         self.bound, self.stars = bindings(tree, package), stars(tree, package)
         # The lines at which functions and classes change where modules are searched for.
         self.lines = {}
+        # Those that do so only if they get an argument: its name, and the line.
+        self.guarded = {}
         defined = list(definitions(tree))
         self.defined = {name for name, _ in defined}
         if not any(each.encode() in text for each in LISTS | {"addsitedir"}):
@@ -120,9 +126,13 @@ class Source:
         lists = {name for name, what in of_sys.items() if len(what) == 1 and what[0] in LISTS}
         left = []
         for name, node in defined:
-            lines = [each.lineno for each in ast.walk(node) if changes(each, names, lists)]
+            found = [each for each in ast.walk(node) if changes(each, names, lists)]
+            guards = optional_arguments(node) if found else {}
+            lines = [each.lineno for each in found if id(each) not in guards]
             if lines:
                 self.lines.setdefault(name, min(lines))
+            elif found:
+                self.guarded[name] = [(guards[id(each)], each.lineno) for each in found]
             else:
                 left.append((name, mentioned(node, self.defined)))
         count = -1
@@ -187,6 +197,21 @@ def definitions(tree):
                     yield target.id, node.value
         is_inside = is_inside or isinstance(node, kinds)
         left += [(each, is_inside) for each in ast.iter_child_nodes(node)]
+
+
+def optional_arguments(function):
+    """The nodes that run only if an argument is passed by name (`run(app_dir=…)`), with that name."""
+    found, arguments = {}, getattr(function, "args", None)
+    defaults = zip(arguments.kwonlyargs, arguments.kw_defaults) if arguments else ()
+    names = {each.arg for each, value in defaults if getattr(value, "value", "") is None}
+    for node in ast.walk(function):
+        test = node.test if isinstance(node, ast.If) else None
+        if isinstance(test, ast.Compare) and isinstance(test.ops[0], ast.IsNot):
+            test = test.left
+        if isinstance(test, ast.Name) and test.id in names:
+            for each in node.body:
+                found.update((id(inner), test.id) for inner in ast.walk(each))
+    return found
 
 
 def mentioned(node, defined):

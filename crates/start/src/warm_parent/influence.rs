@@ -189,7 +189,7 @@ pub(crate) fn skeleton(path: &Path) -> String {
         .map_or(0, |at| at + 1);
     let (before, after) = lines.split_at(last);
     // A name of a path is no longer one if it is bound again.
-    let paths: HashSet<&[u8]> = before.iter().filter_map(|line| bound_text(line)).collect();
+    let paths: HashSet<&[u8]> = before.iter().flat_map(|line| bound(line)).collect();
     let after = after.iter().filter(|line| {
         is_import(line.trim_ascii())
             || may_influence(line)
@@ -208,14 +208,13 @@ fn is_import(line: &[u8]) -> bool {
     line.starts_with(b"import ") || line.starts_with(b"from ")
 }
 
-/// The name to which a line assigns something that contains a text.
-fn bound_text(line: &[u8]) -> Option<&[u8]> {
-    let at = line.iter().position(|&byte| byte == b'=')?;
-    let (target, value) = line.split_at(at);
-    let mut names = words(target);
-    let name = names.next()?;
-    let has_text = value.iter().any(|byte| b"'\"".contains(byte));
-    (names.next().is_none() && has_text).then_some(name)
+/// The names to which a line assigns something.
+fn bound(line: &[u8]) -> impl Iterator<Item = &[u8]> {
+    line.split(|&byte| byte == b';').filter_map(|part| {
+        let at = part.iter().position(|&byte| byte == b'=')?;
+        let mut names = words(&part[..at]);
+        names.next().filter(|_| names.next().is_none())
+    })
 }
 
 fn words(line: &[u8]) -> impl Iterator<Item = &[u8]> {

@@ -67,7 +67,8 @@ impl ParentRequest<'_> {
         let is_of_keyring = |(_, why): &&(Parent, Reason)| matches!(why, Reason::OtherKeyring);
         of_keyrings += idle.iter().filter(is_of_keyring).count();
         let is_full = idle.len() + used.len() >= MAX_PARENTS;
-        if replaced.is_empty() && (of_keyrings >= MAX_PARENTS || is_full && of_keyrings > 0) {
+        let are_useless = of_keyrings >= MAX_PARENTS || is_full && of_keyrings > 0;
+        if replaced.is_empty() && used.is_empty() && are_useless {
             // The next login or job could not use a new parent either.
             fs::write(self.refusal(), Reason::KeyringsDiffer.stored())?;
             return Ok(None);
@@ -90,13 +91,15 @@ impl ParentRequest<'_> {
 }
 
 impl ParentRequest<'_> {
+    pub(super) fn unused_file(&self) -> PathBuf {
+        let name = name(&self.identity.whole);
+        self.directories.run.join(name + ".unused")
+    }
+
     /// The number of parents that recently exited unused because their session keyring ended.
     /// Each appended one byte to a file.
     fn unused(&self) -> usize {
-        let path = self
-            .directories
-            .run
-            .join(name(&self.identity.whole) + ".unused");
+        let path = self.unused_file();
         let is_recent = |of: &fs::Metadata| {
             let age = of.modified().ok().and_then(|then| then.elapsed().ok());
             age.is_none_or(|age| age < REFUSED_FOR)

@@ -118,6 +118,7 @@ fn prepare_now(
     }
     // An explicit request tries again.
     let _ = fs::remove_file(parent_request.refusal());
+    let _ = fs::remove_file(parent_request.unused_file());
     let failed = |why: io::Error| Reason::CannotCreate(why.into());
     let mut lines = Lines {
         from: parent_request.make_watched().map_err(failed)?,

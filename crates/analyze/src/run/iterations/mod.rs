@@ -187,10 +187,9 @@ pub(super) struct Decision {
 type Attempt = (IterationsBy, usize, Accepted);
 
 /// The attempts of `auto`: iterations named by the program, even if rare; repetitions, most
-/// specific first; pairs; regions that the program times once; calls of different models; kernels that are launched twice
-/// after set-up. A
-/// model that is called twice is often called within a timed region, such as a backward pass
-/// without an optimizer. Two predictions take precedence over their steps. Steps and timed
+/// specific first; pairs; regions that the program times once; calls of different models; kernels
+/// that are launched twice after set-up. A model that is called twice is often called within a
+/// timed region, such as a backward pass without an optimizer. Two predictions take precedence over their steps. Steps and timed
 /// regions around calls take precedence over the calls ([`enclosing`]).
 const AUTO: [Attempt; 17] = [
     (IterationsBy::Python, FIRST_AND_SECOND, Accepted::Named),
@@ -280,7 +279,9 @@ pub(super) fn decide(setting: &IterationRule, starts: &[StartData]) -> Decision 
         rule: None,
         numbered: false,
         region_names: Vec::new(),
-        once: python::once(starts).filter(|_| *setting == IterationRule::Auto),
+        once: (*setting == IterationRule::Auto)
+            .then(|| python::once(starts))
+            .flatten(),
         timed_iterations: None,
         found: vec![None; starts.len()],
     }
