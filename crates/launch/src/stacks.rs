@@ -24,7 +24,7 @@ use python::Python;
 /// More samples would not change the result.
 const MAX_SAMPLES: usize = 100_000;
 /// A process in which no interpreter was found is asked again after this many samples,
-/// then after twice as many each time.
+/// then after a quarter more each time.
 const FIRST_PAUSE: u32 = 2;
 const MAX_PAUSE: u32 = 1024;
 
@@ -108,7 +108,7 @@ impl Collector {
                 *left -= 1;
                 return;
             }
-            (*left, *pause) = (*pause, (*pause * 2).min(MAX_PAUSE));
+            (*left, *pause) = (*pause, longer(*pause));
             match Python::find(pid) {
                 Some(found) => *interpreter = Interpreter::Found(Box::new(found)),
                 None => return,
@@ -151,6 +151,12 @@ impl Collector {
         serde_json::to_writer(&mut file, &stacks)?;
         file.flush()
     }
+}
+
+/// The next pause. On a busy machine an interpreter takes long to start: once it is there, it must
+/// not stay unnoticed for much longer than that.
+fn longer(pause: u32) -> u32 {
+    (pause + pause / 4 + 1).min(MAX_PAUSE)
 }
 
 /// Returns true if a thread is on a processor, or waits for one.
