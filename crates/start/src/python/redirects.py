@@ -123,10 +123,19 @@ class Source:
             return
         of_sys = {name: what for name, (of, what) in self.bound.items() if of == "sys"}
         names = {name for name, what in of_sys.items() if not what}
-        lists = {name for name, what in of_sys.items() if len(what) == 1 and what[0] in LISTS}
+        lists = aliases(tree.body, names)
+        lists.update(
+            each.asname or each.name
+            for node in ast.walk(tree)
+            if isinstance(node, ast.ImportFrom) and node.module == "sys"
+            for each in node.names
+            if each.name in LISTS
+        )
         left = []
         for name, node in defined:
-            found = [each for each in ast.walk(node) if changes(each, names, lists)]
+            nodes = list(ast.walk(node))
+            known = lists | aliases(nodes, names)
+            found = [each for each in nodes if changes(each, names, known)]
             guards = optional_arguments(node) if found else {}
             lines = [each.lineno for each in found if id(each) not in guards]
             if lines:
@@ -142,6 +151,20 @@ class Source:
                 common = others & self.lines.keys()
                 if common and name not in self.lines:
                     self.lines[name] = self.lines[min(common)]
+
+
+def aliases(nodes, names):
+    """Variables that are bound to a list of `sys` by one of these nodes. `names` are those of the
+    module."""
+    return {
+        target.id
+        for node in nodes
+        if isinstance(node, ast.Assign)
+        for parts in [dotted(node.value)]
+        if parts and len(parts) == 2 and parts[0] in names and parts[1] in LISTS
+        for target in node.targets
+        if isinstance(target, ast.Name)
+    }
 
 
 def bindings(tree, package):
