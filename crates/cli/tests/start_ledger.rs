@@ -296,7 +296,7 @@ except FileNotFoundError:
 
 /// Functions for forks would run twice in each start, and locks on memory are not inherited.
 #[test]
-fn what_a_fork_changes_is_done_by_each_start() {
+fn changes_by_a_fork_are_made_in_each_start() {
     let program = "import os, forks, locks, harmless
 locked = [line for line in open('/proc/self/status') if line.startswith('VmLck')]
 print(os.path.exists('forked'), locked[0].split()[1] != '0')

@@ -156,7 +156,7 @@ impl Card {
         fs::remove_file(self.directory.join("state").join(name)).unwrap();
     }
 
-    /// How often the program ran since the last time.
+    /// The number of times that the program ran since the last call.
     fn runs(&self) -> usize {
         let path = self.directory.join("ran");
         let runs = fs::read(&path).map_or(0, |bytes| bytes.len());

@@ -33,7 +33,7 @@ pub struct Request<'a> {
     pub budget: Option<Duration>,
     /// The temperatures of the starts; empty for only [`Temperature::Process`].
     pub temperatures: Vec<Temperature>,
-    /// How iterations are found. The manifest keeps this setting.
+    /// The rule by which iterations are found. The manifest keeps this setting.
     pub iterations: IterationRule,
     /// The maximum size of a process file in bytes.
     pub limit: u64,

@@ -12,7 +12,7 @@ const INDENT: usize = 6;
 struct Item {
     /// The first column of a table, with its indent.
     first: String,
-    /// Where the rest begins, also after it is wrapped.
+    /// The column at which the rest begins, also after it is wrapped.
     column: usize,
     rest: String,
 }

@@ -574,15 +574,15 @@ const FINALIZERS: [(&str, &str); 6] = [
     ("m_cycle", "collected\n"),
 ];
 
-/// How many of the last statements end a program.
+/// The number of statements, the last ones, that end a program.
 const ENDS: usize = 6;
 
 /// A program: its statements in order, and the number in their texts.
 pub struct Program {
     pub statements: Vec<(&'static Statement, u64)>,
-    /// How many of them come before it prints anything.
+    /// The number of them that come before it prints anything.
     pub before: usize,
-    /// How its installed modules begin.
+    /// The beginning of its installed modules.
     pub prefix: String,
 }
 

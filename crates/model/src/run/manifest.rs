@@ -50,7 +50,7 @@ pub struct Manifest {
 /// The settings of a run.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct RunSettings {
-    /// How iterations are found.
+    /// The rule by which iterations are found.
     pub iterations: IterationRule,
     /// Requested starts per temperature.
     pub starts: usize,

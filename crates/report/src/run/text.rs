@@ -129,7 +129,7 @@ pub(crate) fn unknown_begin(report: &RunReport) -> Option<&'static str> {
         .then_some("not compared with the first, whose beginning is unknown")
 }
 
-/// What the program did once, if nothing repeats: `Linear was called once; nothing repeats`.
+/// A single call or step of the program, if nothing repeats: `Linear was called once; nothing repeats`.
 pub(crate) fn done_once(report: &RunReport) -> Option<&str> {
     let text = Some(&*report.iteration).filter(|text| !text.is_empty() && *text != NO_REPETITION);
     text.filter(|_| report.iterations_by == IterationsBy::None)

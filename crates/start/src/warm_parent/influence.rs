@@ -264,7 +264,7 @@ fn may_influence(line: &[u8]) -> bool {
         "getattr",
         "delattr",
         "vars",
-        // What imports read may be written before: the functions that `before.py` looks for.
+        // The functions that `before.py` searches for: they may write what imports read.
         "open",
         "write_text",
         "write_bytes",

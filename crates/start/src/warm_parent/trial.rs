@@ -57,8 +57,8 @@ pub(crate) struct Tracer<'a> {
     ledger: Ledger,
     /// Directories outside the installed packages that were listed, but not by an import.
     listed_by_code: HashSet<PathBuf>,
-    /// What the modules of the latest trial have asked for outside the installed packages, by
-    /// their names.
+    /// The questions that modules of the latest trial have asked outside the installed packages, by
+    /// the names of the modules.
     asked_by: BTreeMap<Vec<u8>, BTreeSet<(PathBuf, Question)>>,
     /// The names of all temporary files and directories.
     temporary_paths: HashSet<PathBuf>,

@@ -175,7 +175,7 @@ pub(super) struct Decision {
     numbered: bool,
     /// The names of timed regions.
     region_names: Vec<String>,
-    /// What the program did once, if nothing repeats.
+    /// A single call or step of the program, if nothing repeats.
     pub once: Option<String>,
     /// The definition and the unit of the iterations that these regions time.
     timed_iterations: Option<(String, IterationUnit)>,
