@@ -201,12 +201,14 @@ fn with_standard_output(arg: clap::Arg) -> clap::Arg {
   preheat run --iterations 'lines:^step' -- ./train   each matching line ends an iteration
   preheat run --json run.json --perfetto run.pftrace -- ./program
 
-Iterations: auto uses the first of these that finds some:
+Iterations: auto uses the first of these that finds any:
   1. iterations that a Python program marks with `preheat.iteration()`
-  2. nvtx, python, kernels, if there are at least three
-  3. nvtx, python, timers, kernels, if there are two; backward passes of PyTorch tensors
-  4. a single timed region, calls of different models, one call in each of several threads, or two
-     launches at the end after set-up with other kernels
+  2. nvtx, python or kernels, with at least three iterations
+  3. nvtx, python, timers or kernels, with two iterations; or backward passes
+     of PyTorch tensors
+  4. a single timed region; calls of different models; one call in each of
+     several threads; or the last kernel launches, if they occur twice after
+     set-up with other kernels
 Steps and timed regions take precedence over the calls inside them. The rules:
   nvtx[:NAME]   NVTX ranges, or only those with that name; executions of XLA programs
   python        PyTorch optimizer steps and model calls; Keras predict, evaluate and fit steps;

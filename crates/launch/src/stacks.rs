@@ -1,9 +1,9 @@
-//! Samples what the command computes, from outside: the stacks of its Python threads, and
-//! where native code is.
+//! Samples the running command from outside: the stacks of its Python threads, and the
+//! instructions that its native code executes.
 //!
-//! Python stacks are read from the memory of a process while it runs ([`python`]), native
-//! code is found by perf events where they are allowed ([`native`]). Neither stops the
-//! command or runs anything in it. docs/recording.md has the reasons and the cost.
+//! Python stacks are read from the memory of the process while it runs ([`python`]); native
+//! code is sampled with perf events, where they are permitted ([`native`]). Neither stops the
+//! command or runs code in it. docs/recording.md explains the design and its cost.
 
 mod collected;
 mod line_tables;
@@ -23,8 +23,8 @@ use python::Python;
 
 /// More samples would not change the result.
 const MAX_SAMPLES: usize = 100_000;
-/// A process in which no interpreter was found is asked again after this many samples,
-/// then after a quarter more each time.
+/// If a process has no interpreter yet, it is searched again after this many samples; each
+/// further pause is a quarter longer.
 const FIRST_PAUSE: u32 = 2;
 const MAX_PAUSE: u32 = 1024;
 
@@ -42,7 +42,7 @@ pub(crate) struct Collector {
 /// The interpreter of a process.
 enum Interpreter {
     Found(Box<Python>),
-    /// None yet: samples until it is looked for again, and the pause after that.
+    /// Not found yet: the number of samples until the next search, and the pause after it.
     Missing {
         left: u32,
         pause: u32,
@@ -153,8 +153,8 @@ impl Collector {
     }
 }
 
-/// The next pause. On a busy machine an interpreter takes long to start: once it is there, it must
-/// not stay unnoticed for much longer than that.
+/// Returns the next pause. Pauses grow by only a quarter, so that an interpreter that takes long
+/// to start, as on a busy machine, is found soon after it is up.
 fn longer(pause: u32) -> u32 {
     (pause + pause / 4 + 1).min(MAX_PAUSE)
 }

@@ -201,7 +201,7 @@ pub enum Reason {
     Unobserved,
     #[error("it was not seen to use CUDA")]
     NeverUsesCuda,
-    #[error("processes that it forks use the GPU, which they could not any more")]
+    #[error("processes that it forks use the GPU, and would no longer be able to")]
     ForksUseStandby,
     #[error("it is being prepared")]
     BeingPrepared,

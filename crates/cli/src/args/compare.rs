@@ -45,7 +45,7 @@ pub struct CompareArguments {
     #[arg(long, value_name = "PERCENT", default_value = "5%", value_parser = percentage, allow_hyphen_values = true)]
     pub max_regression: f64,
 
-    /// Ignore smaller changes in time to first and the first iteration; for the steady iteration, a hundredth of this [default: 1ms, 10us for lab results]
+    /// Ignore changes in time to first and the first iteration that are smaller than this, and changes in the steady iteration smaller than a hundredth of it [default: 1ms, 10us for lab results]
     #[arg(long, value_name = "TIME", value_parser = time, allow_hyphen_values = true)]
     pub min_change: Option<f64>,
 

@@ -59,7 +59,7 @@ pub struct StartArguments {
     #[arg(long, value_name = "SECONDS", value_parser = seconds)]
     pub patience: Option<Duration>,
 
-    /// Start from a standby, a process that has the GPU ready and has already run the program's GPU operations once, and prepare the next one. parked: holds no device memory while it waits; hot: does, and starts faster [default: parked]
+    /// Start from a standby: a waiting process that has initialized the GPU and has run the program's GPU operations once. Then prepare the next standby. A parked standby holds no device memory while it waits; a hot one does, and starts faster [default: parked]
     #[arg(
         long,
         value_name = "FORM",
@@ -110,7 +110,7 @@ pub struct StartArguments {
     #[arg(long, value_name = "FILE", conflicts_with_all = ["command", "list", "stop", "unpack"])]
     pub pack: Option<PathBuf>,
 
-    /// Unpack a file written by --pack (- for standard input), into the --caches directory, or else the original path
+    /// Unpack a file written by --pack (- for standard input) into the --caches directory; without --caches, to its original path
     #[arg(long, value_name = "FILE", conflicts_with_all = ["command", "list", "stop"])]
     pub unpack: Option<PathBuf>,
 

@@ -1,11 +1,11 @@
 //! Checks that a process of the warm parent has the same privileges as this process.
 //!
-//! The state of a parent contains its identity, but not every restriction can be read and
-//! stored: a Landlock domain has no name, the contents of system call filters are hidden,
-//! and a root directory is called `/` from inside. Both sides therefore ask the kernel at
-//! each start, before anything is sent. The kernel lets a process inspect another
-//! (`/proc/PID/root`) only if the other is at least as restricted; the child of the parent
-//! checks the same about the client. If neither can find out, the start is a plain one.
+//! The state file of a parent contains its identity, but some restrictions cannot be read and
+//! stored: a Landlock domain has no name, the contents of system call filters are hidden, and
+//! every process sees its root directory as `/`. Client and child therefore check each other
+//! at each start, before anything is sent: the kernel lets a process inspect another one
+//! (`/proc/PID/root`) only if that one is at least as restricted. If either check fails or is
+//! not possible, the start is a plain one.
 
 use std::fs::{self, File};
 use std::io;
@@ -78,10 +78,10 @@ fn is_absent(why: &io::Error) -> bool {
     why.kind() == io::ErrorKind::NotFound
 }
 
-/// Checks that the system call filters of this process, of which the parent has as many, are
-/// those of all processes here. Their contents cannot be read. Filters are inherited and
-/// never removed: a process with as many filters as process 1 of its container has exactly
-/// those that the container was started with, and so has every other such process.
+/// Checks that this process has no system call filters, or exactly those of process 1 of its
+/// container. The contents of filters cannot be read, but filters are inherited and never
+/// removed, so all processes with as many filters as process 1 have the same ones. A parent must
+/// have as many filters as this process.
 fn is_filtered_alike(status: &str) -> Result<(), Reason> {
     if field(status, "Seccomp") == Some("0") {
         return Ok(());

@@ -27,11 +27,11 @@ pub(in crate::run) struct SummaryInput<'a> {
     pub counted: &'a [usize],
     /// The shown start.
     pub shown: usize,
-    /// The iterations of each start, unless they are these regions.
+    /// The iterations of each start; empty if timed regions are the iterations.
     pub iterations: &'a [Option<Detected>],
-    /// The regions whose executions are the iterations.
+    /// The regions whose executions are the iterations; empty otherwise.
     pub iterate: &'a [Key],
-    /// The unit of the iterations, or of those that the regions time.
+    /// The unit of the iterations; if they are timed regions, that of the steps or calls inside.
     pub unit: Option<IterationUnit>,
     pub seed: u64,
 }
@@ -165,11 +165,11 @@ fn of_start(start: &StartData, region: &Region, cpu_time: bool) -> Option<Counte
     })
 }
 
-/// The CPU time of the thread that runs a region, between the samples that are recorded with
-/// its two readings. None if there are no such samples.
+/// The CPU time that its thread used in an execution of a region: the difference between the
+/// samples at its two clock readings. `None` if either sample is missing.
 fn cpu_of_thread(start: &StartData, one: &Execution) -> Option<u64> {
-    /// A sample this much later, as a part of the region or in nanoseconds, is that of the
-    /// reading.
+    /// A sample belongs to a clock reading if it follows within the larger of 1/`LATER_BY` of
+    /// the region's duration and `LATER_BY_NS`.
     const LATER_BY: u64 = 100;
     const LATER_BY_NS: u64 = 20_000;
     let process = start.trace.processes.get(one.process)?;
