@@ -67,8 +67,9 @@ impl ParentRequest<'_> {
         let is_of_keyring = |(_, why): &&(Parent, Reason)| matches!(why, Reason::OtherKeyring);
         of_keyrings += idle.iter().filter(is_of_keyring).count();
         let is_full = idle.len() + used.len() >= MAX_PARENTS;
-        let are_useless = of_keyrings >= MAX_PARENTS || is_full && of_keyrings > 0;
-        if replaced.is_empty() && used.is_empty() && are_useless {
+        // More unused parents than used ones: most keyrings have a single start.
+        let are_useless = of_keyrings >= MAX_PARENTS || is_full && of_keyrings > used.len();
+        if replaced.is_empty() && are_useless {
             // The next login or job could not use a new parent either.
             fs::write(self.refusal(), Reason::KeyringsDiffer.stored())?;
             return Ok(None);
