@@ -56,10 +56,11 @@ fn environments() -> (Vec<PathBuf>, bool) {
     (paths, full.is_some())
 }
 
-/// The Python of the first environment that has a package.
+/// The Python of the first environment that has a package, also of those for all tests.
 fn python_with(package: &str) -> Option<PathBuf> {
     let (environments, _) = environments();
-    environments.iter().find_map(|venv| python(venv, package))
+    let found = environments.iter().find_map(|venv| python(venv, package));
+    found.or_else(|| support::python_with(package))
 }
 
 /// A program with this text, in an environment that has a package.
