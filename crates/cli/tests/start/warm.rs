@@ -74,7 +74,7 @@ impl Warm {
     }
 
     /// Variables that are set, or removed.
-    pub fn surroundings(&self) -> [(&'static str, Option<PathBuf>); 6] {
+    pub fn surroundings(&self) -> [(&'static str, Option<PathBuf>); 7] {
         [
             ("XDG_RUNTIME_DIR", Some(self.directory.join("run"))),
             ("XDG_CACHE_HOME", Some(self.directory.join("cache"))),
@@ -82,6 +82,7 @@ impl Warm {
             ("PYTHONDONTWRITEBYTECODE", None),
             ("COLUMNS", None),
             ("VIRTUAL_ENV", None),
+            ("CI", None),
         ]
     }
 
