@@ -94,17 +94,12 @@ impl Sampler {
 
 fn sample(mut tree: Tree, samples: &Samples, stopped: &Receiver<()>) -> Summary {
     let began = clock::now();
-    let mut last_cost = 0;
+    let mut cost = 0;
     for count in 0u64.. {
         let before = clock::own_cpu();
         tree.sample(count % FULL_SAMPLE_EVERY == 0, &mut samples.lock());
-        let cost = clock::own_cpu().saturating_sub(before);
-        // A single expensive sample, such as the one that finds the interpreter, must not be
-        // followed by a pause as long as a short program. In large trees, each sample that
-        // includes descendants is expensive.
-        let age = clock::now().saturating_sub(began);
-        let pause = interval(age, cost.min(last_cost).max(cost / 5));
-        last_cost = cost;
+        cost += clock::own_cpu().saturating_sub(before);
+        let pause = interval(clock::now().saturating_sub(began), cost);
         match stopped.recv_timeout(pause) {
             Err(RecvTimeoutError::Timeout) => {}
             _ => break,
@@ -116,16 +111,20 @@ fn sample(mut tree: Tree, samples: &Samples, stopped: &Receiver<()>) -> Summary 
 /// Every fourth sample includes descendants, new threads and disk reads.
 const FULL_SAMPLE_EVERY: u64 = 4;
 
-/// The pause before the next sample, for this age of the command and this cost of a sample,
-/// both in nanoseconds.
+/// The pause before the next sample, for this age of the command and this cost of all samples so
+/// far, both in nanoseconds. Samples take a fiftieth of a processor, apart from an allowance for
+/// what is done once: the sample that finds the interpreter must not be followed by a pause as long
+/// as a short program.
 fn interval(age: u64, cost: u64) -> Duration {
     const SECOND: u64 = 1_000_000_000;
+    const ALLOWANCE: u64 = SECOND / 5;
     let by_age = match age {
         _ if age < 60 * SECOND => 5,
         _ if age < 600 * SECOND => 20,
         _ => 200,
     };
-    let by_cost = cost.saturating_mul(50).min(SECOND);
+    let due = cost.saturating_sub(ALLOWANCE).saturating_mul(50);
+    let by_cost = due.saturating_sub(age).min(SECOND);
     Duration::from_millis(by_age).max(Duration::from_nanos(by_cost))
 }
 
@@ -181,12 +180,14 @@ mod tests {
 
     #[test]
     fn the_interval_grows_with_age_and_cost() {
-        let ms = |age_s: u64, cost_us: u64| interval(age_s * 1_000_000_000, cost_us * 1000);
-        assert_eq!(ms(1, 20), Duration::from_millis(5));
-        assert_eq!(ms(1, 400), Duration::from_millis(20));
-        assert_eq!(ms(61, 20), Duration::from_millis(20));
-        assert_eq!(ms(601, 20), Duration::from_millis(200));
-        assert_eq!(ms(601, u64::MAX / 1000), Duration::from_secs(1));
+        let of = |age_s: u64, cost_ms: u64| interval(age_s * 1_000_000_000, cost_ms * 1_000_000);
+        assert_eq!(of(1, 20), Duration::from_millis(5));
+        assert_eq!(of(1, 200), Duration::from_millis(5));
+        assert_eq!(of(1, 230), Duration::from_millis(500));
+        assert_eq!(of(61, 20), Duration::from_millis(20));
+        assert_eq!(of(61, 1500), Duration::from_secs(1));
+        assert_eq!(of(601, 20), Duration::from_millis(200));
+        assert_eq!(of(601, u64::MAX / 1_000_000), Duration::from_secs(1));
     }
 
     #[test]
