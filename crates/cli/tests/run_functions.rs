@@ -61,7 +61,7 @@ def work(count):
     return total
 
 def hot():
-    return work_hot(22_400_000)
+    return work_hot(67_200_000)
 
 def work_hot(count):
     total = 0
@@ -76,7 +76,7 @@ def main():
     began = used()
     hot()
     middle = used()
-    work(9_600_000)
+    work(28_800_000)
     end = used()
     with open(sys.argv[1], 'w') as file:
         file.write(str((middle - began) / (end - began)))
@@ -225,7 +225,7 @@ import ctypes, threading
 def work():
     ctypes.CDLL(None).prctl(15, b'pt_worker_7', 0, 0, 0)
     total = 0
-    for number in range(9_600_000):
+    for number in range(28_800_000):
         total += number * number
 
 thread = threading.Thread(target=work)

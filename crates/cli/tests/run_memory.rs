@@ -17,7 +17,7 @@ def load():
     return mmap.mmap(file.fileno(), 0, prot=mmap.PROT_READ)
 
 def build(size):
-    return [os.urandom(1 << 20) for _ in range(size)]
+    return [os.urandom(4 << 20)[:1 << 20] for _ in range(size)]
 
 def step(data):
     return zlib.crc32(data)
