@@ -4,15 +4,16 @@
 //! An input is a path with the question that was asked about it. If the same question has
 //! another answer now, the parent is not used.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::ffi::{CStr, CString, OsStr};
-use std::fmt::Write;
 use std::fs;
-use std::io::{self, Read};
+use std::io::{self, IsTerminal, Read};
+use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 use std::os::unix::ffi::OsStrExt;
-use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 
+use rustix::fs::{Access, AtFlags, CWD, FileType, Mode, OFlags, Stat};
+use rustix::io::Errno;
 use thiserror::Error;
 
 use crate::identity::name;
@@ -23,6 +24,10 @@ const MAX_COMPARED: u64 = 1 << 18;
 
 /// The answer for a path that does not exist.
 const ABSENT: &str = "absent";
+
+/// The number of inputs for which a directory is opened: opening and closing it takes as long as
+/// four of them save.
+const MIN_INPUTS_OF_BASE: usize = 8;
 
 /// The number of paths per thread, and the largest number of threads.
 const PATHS_FOR_ONE_THREAD: usize = 500;
@@ -79,144 +84,238 @@ impl Question {
     }
 
     /// The answer now; equal answers mean equal inputs.
-    pub(crate) fn answer(self, path: &Path) -> String {
-        let mut answer = String::new();
-        self.write_answer(path, &mut answer);
+    pub(crate) fn answer(self, path: &Path) -> Answer {
+        let mut answer = Answer::default();
+        match CString::new(path.as_os_str().as_bytes()) {
+            Ok(path) => self.write_answer(CWD, &path, &mut answer),
+            Err(_) => answer.begin(self),
+        }
         answer
     }
 
-    /// Replaces `to` by the answer. Thousands of answers share one buffer.
-    fn write_answer(self, path: &Path, to: &mut String) {
-        to.clear();
-        to.push(self.letter());
-        to.push(' ');
+    /// Replaces `to` by the answer for a path, which is relative to the directory `base` if it
+    /// is not absolute. Thousands of answers share one buffer.
+    fn write_answer(self, base: BorrowedFd<'_>, path: &CStr, to: &mut Answer) {
+        to.begin(self);
+        let follow = || rustix::fs::statat(base, path, AtFlags::empty());
+        let whole = || Path::new(OsStr::from_bytes(path.to_bytes()));
         let written = match self {
-            Question::File => fs::metadata(path).map(|is| write_identity(&is, to)),
-            Question::Rights => fs::metadata(path).map(|is| write_rights(&is, to)),
-            Question::Writable => fs::metadata(path).and_then(|is| {
-                write_rights(&is, to);
-                write_free_space(path, to)
+            Question::File => follow().map(|is| to.put_identity(&is)),
+            Question::Rights => follow().map(|is| to.put_rights(&is)),
+            Question::Writable => follow().and_then(|is| {
+                to.put_rights(&is);
+                to.put_free_space(path)
             }),
-            Question::Link => fs::symlink_metadata(path).map(|is| write_identity(&is, to)),
-            Question::Listing => fs::metadata(path).map(|is| write_exact(&is, to)),
-            Question::Content => content(path).map(|text| to.push_str(&text)),
-            Question::Names => names(path).map(|text| to.push_str(&text)),
-            Question::Presence => fs::metadata(path).map(drop),
+            Question::Link => rustix::fs::statat(base, path, AtFlags::SYMLINK_NOFOLLOW)
+                .map(|is| to.put_identity(&is)),
+            Question::Listing => follow().map(|is| to.put_exactly(&is)),
+            Question::Presence => follow().map(drop),
+            Question::Content => content(whole()).map(|text| to.put(text.as_bytes())),
+            Question::Names => names(whole()).map(|text| to.put(text.as_bytes())),
         };
-        if let Err(why) = written {
-            match why.raw_os_error() {
-                Some(libc::ENOENT | libc::ENOTDIR) | None => to.push_str(ABSENT),
-                Some(number) => to.push_str(&format!("error {number}")),
+        match written {
+            Ok(()) => {}
+            Err(Errno::NOENT | Errno::NOTDIR) => to.put(ABSENT.as_bytes()),
+            Err(why) => {
+                to.put(b"error ");
+                to.number(why.raw_os_error());
             }
         }
     }
-}
 
-fn write_identity(is: &fs::Metadata, to: &mut String) {
-    // Writing to a string cannot fail.
-    if is.is_dir() {
-        // The times of a directory change with every file in it.
-        let _ = write!(to, "{} {}", is.dev(), is.ino());
-    } else if !is.is_file() && !is.is_symlink() {
-        // The times of a device are meaningless.
-        let (device, mode) = (is.rdev(), is.mode());
-        let _ = write!(to, "{} {} {device} {mode:o}", is.dev(), is.ino());
-    } else {
-        write_exact(is, to);
+    /// Returns true if the answer is in what `stat` returns, so that the path can be relative to
+    /// an open directory.
+    fn is_answered_by_stat(self) -> bool {
+        match self {
+            Question::File
+            | Question::Rights
+            | Question::Link
+            | Question::Listing
+            | Question::Presence => true,
+            Question::Content | Question::Names | Question::Writable => false,
+        }
     }
 }
 
-fn write_rights(is: &fs::Metadata, to: &mut String) {
-    write_identity(is, to);
-    let _ = write!(to, " {} {} {:o}", is.uid(), is.gid(), is.mode());
-}
+/// The text of an answer. It formats numbers itself: the formatter of the standard library takes
+/// as long for five of them as `stat` does.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub(crate) struct Answer(Vec<u8>);
 
-/// Writes whether this process may create files in a directory, and whether its file system has
-/// free blocks and inodes. Quotas are not visible.
-fn write_free_space(path: &Path, to: &mut String) -> io::Result<()> {
-    let path = CString::new(path.as_os_str().as_bytes())?;
-    let mut is = std::mem::MaybeUninit::<libc::statvfs>::uninit();
-    // SAFETY: the path ends with a NUL, and the struct is read only if statvfs returned 0
-    // and so has filled it.
-    let (may, is) = unsafe {
-        if libc::statvfs(path.as_ptr(), is.as_mut_ptr()) != 0 {
-            return Err(io::Error::last_os_error());
+impl Answer {
+    /// Returns true if the path does not exist.
+    fn is_absent(&self) -> bool {
+        self.0.ends_with(ABSENT.as_bytes())
+    }
+
+    #[cfg(test)]
+    pub(crate) fn text(&self) -> String {
+        String::from_utf8_lossy(&self.0).into_owned()
+    }
+
+    fn begin(&mut self, question: Question) {
+        self.0.clear();
+        self.put(&[question.letter() as u8, b' ']);
+    }
+
+    fn put(&mut self, text: &[u8]) {
+        self.0.extend_from_slice(text);
+    }
+
+    fn number(&mut self, number: impl itoa::Integer) {
+        self.put(itoa::Buffer::new().format(number).as_bytes());
+    }
+
+    fn numbers<const N: usize>(&mut self, numbers: [u64; N]) {
+        for (place, number) in numbers.into_iter().enumerate() {
+            if place > 0 {
+                self.0.push(b' ');
+            }
+            self.number(number);
         }
-        let may = libc::access(path.as_ptr(), libc::W_OK | libc::X_OK) == 0;
-        (may, is.assume_init())
-    };
-    let has_inodes = is.f_files == 0 || is.f_favail > 0;
-    let _ = write!(to, " {may} {}", is.f_bavail > 0 && has_inodes);
-    Ok(())
-}
+    }
 
-fn write_exact(is: &fs::Metadata, to: &mut String) {
-    let _ = write!(to, "{} {} {} ", is.dev(), is.ino(), is.size());
-    write_time(is.mtime(), is.mtime_nsec(), to);
-    to.push(' ');
-    write_time(is.ctime(), is.ctime_nsec(), to);
-}
-
-/// Writes a time in nanoseconds.
-fn write_time(seconds: i64, nanoseconds: i64, to: &mut String) {
-    let all = seconds.checked_mul(1_000_000_000);
-    let _ = match all.and_then(|all| all.checked_add(nanoseconds)) {
-        Some(all) => write!(to, "{all}"),
-        None => {
-            let all = i128::from(seconds) * 1_000_000_000 + i128::from(nanoseconds);
-            write!(to, "{all}")
+    fn put_identity(&mut self, is: &Stat) {
+        match FileType::from_raw_mode(is.st_mode) {
+            // The times of a directory change with every file in it.
+            FileType::Directory => self.numbers([is.st_dev, is.st_ino]),
+            FileType::RegularFile | FileType::Symlink => self.put_exactly(is),
+            // The times of a device are meaningless.
+            _ => self.numbers([is.st_dev, is.st_ino, is.st_rdev, is.st_mode.into()]),
         }
-    };
+    }
+
+    fn put_rights(&mut self, is: &Stat) {
+        self.put_identity(is);
+        self.0.push(b' ');
+        self.numbers([is.st_uid.into(), is.st_gid.into(), is.st_mode.into()]);
+    }
+
+    fn put_exactly(&mut self, is: &Stat) {
+        self.numbers([is.st_dev, is.st_ino]);
+        self.0.push(b' ');
+        self.number(is.st_size);
+        self.put_time(is.st_mtime, is.st_mtime_nsec);
+        self.put_time(is.st_ctime, is.st_ctime_nsec);
+    }
+
+    /// Appends a time in seconds and nanoseconds.
+    fn put_time(&mut self, seconds: i64, nanoseconds: u64) {
+        self.0.push(b' ');
+        self.number(seconds);
+        self.0.push(b'.');
+        self.number(nanoseconds);
+    }
+
+    /// Appends whether this process may create files in a directory, and whether its file system
+    /// has free blocks and inodes. Quotas are not visible.
+    fn put_free_space(&mut self, path: &CStr) -> rustix::io::Result<()> {
+        let is = rustix::fs::statvfs(path)?;
+        let may = rustix::fs::access(path, Access::WRITE_OK | Access::EXEC_OK).is_ok();
+        let has_inodes = is.f_files == 0 || is.f_favail > 0;
+        self.0.push(b' ');
+        self.numbers([may.into(), (is.f_bavail > 0 && has_inodes).into()]);
+        Ok(())
+    }
 }
 
-fn content(path: &Path) -> io::Result<String> {
+fn content(path: &Path) -> rustix::io::Result<String> {
     let mut bytes = Vec::new();
-    fs::File::open(path)?
-        .take(MAX_COMPARED)
-        .read_to_end(&mut bytes)?;
+    fs::File::open(path)
+        .and_then(|file| file.take(MAX_COMPARED).read_to_end(&mut bytes))
+        .map_err(errno)?;
     // The clock frequency of a processor changes all the time.
     let lines = bytes.split(|&byte| byte == b'\n');
     let steady: Vec<&[u8]> = lines.filter(|line| !line.starts_with(b"cpu MHz")).collect();
     Ok(name(&steady.join(&b'\n')))
 }
 
-fn names(path: &Path) -> io::Result<String> {
+fn names(path: &Path) -> rustix::io::Result<String> {
     let mut found: Vec<Vec<u8>> = Vec::new();
-    for entry in fs::read_dir(path)? {
-        found.push(entry?.file_name().as_bytes().to_vec());
+    for entry in fs::read_dir(path).map_err(errno)? {
+        found.push(entry.map_err(errno)?.file_name().as_bytes().to_vec());
     }
     found.sort();
     Ok(name(&found.join(&0)))
 }
 
+/// The number of an error; the standard library makes errors of its own for invalid paths, which
+/// do not exist.
+fn errno(why: io::Error) -> Errno {
+    Errno::from_io_error(&why).unwrap_or(Errno::NOENT)
+}
+
 /// The host name and the kernel release, as `uname` returns them.
 pub(crate) fn host() -> String {
-    // SAFETY: a zeroed struct is a valid value; uname fills it with strings that end with
-    // a NUL within their arrays.
-    unsafe {
-        let mut is: libc::utsname = std::mem::zeroed();
-        libc::uname(&mut is);
-        let text = |field: &[libc::c_char]| {
-            CStr::from_ptr(field.as_ptr())
-                .to_string_lossy()
-                .into_owned()
-        };
-        [text(&is.nodename), text(&is.domainname), text(&is.release)].join(" ")
-    }
+    let is = rustix::system::uname();
+    let fields = [is.nodename(), is.domainname(), is.release()];
+    fields.map(CStr::to_string_lossy).join(" ")
 }
 
 /// Standard streams of this process that are terminals.
 pub(crate) fn terminals() -> Vec<libc::c_int> {
-    // SAFETY: isatty takes a number.
-    (0..3)
-        .filter(|&fd| unsafe { libc::isatty(fd) == 1 })
-        .collect()
+    let streams = [
+        (0, io::stdin().is_terminal()),
+        (1, io::stdout().is_terminal()),
+        (2, io::stderr().is_terminal()),
+    ];
+    let found = streams.into_iter().filter(|(_, is_terminal)| *is_terminal);
+    found.map(|(fd, _)| fd).collect()
+}
+
+/// Chooses the directories from which a start looks up the paths of inputs: those with at least
+/// [`MIN_INPUTS_OF_BASE`] inputs that no deeper base has. To resolve a path from the root takes
+/// about twice as long as from the directory of the file.
+fn bases<'a>(paths: impl Iterator<Item = &'a [u8]>) -> BTreeSet<&'a [u8]> {
+    let mut counts: BTreeMap<(usize, &[u8]), usize> = BTreeMap::new();
+    for path in paths {
+        let directory = directory_of(path);
+        *counts.entry((directory.len(), directory)).or_default() += 1;
+    }
+    let mut bases = BTreeSet::new();
+    // The longest first, so that the count of a directory is complete when its turn comes.
+    while let Some(((_, directory), count)) = counts.pop_last() {
+        if directory.is_empty() {
+            break;
+        }
+        if count >= MIN_INPUTS_OF_BASE {
+            bases.insert(directory);
+            continue;
+        }
+        let above = above(directory);
+        *counts.entry((above.len(), above)).or_default() += count;
+    }
+    bases
+}
+
+/// The directory of a file, or of the source file for which it is the bytecode. Empty for the
+/// root directory.
+fn directory_of(path: &[u8]) -> &[u8] {
+    let directory = above(path);
+    directory.strip_suffix(b"/__pycache__").unwrap_or(directory)
+}
+
+/// A path without its last component.
+fn above(path: &[u8]) -> &[u8] {
+    &path[..memchr::memrchr(b'/', path).unwrap_or(0)]
+}
+
+/// Divides a path into its base, which is empty if there is none, and the rest.
+fn split_at_base<'a>(path: &'a [u8], bases: &BTreeSet<&[u8]>) -> (&'a [u8], &'a [u8]) {
+    let mut base = directory_of(path);
+    while !base.is_empty() && !bases.contains(base) {
+        base = above(base);
+    }
+    match &path[base.len()..] {
+        [b'/', rest @ ..] if !base.is_empty() && !rest.starts_with(b"/") => (base, rest),
+        _ => (b"", path),
+    }
 }
 
 /// The inputs of a parent, as the tracer collects them.
 #[derive(Debug, Default)]
 pub(crate) struct Ledger {
-    paths: BTreeMap<(PathBuf, Question), String>,
+    paths: BTreeMap<(PathBuf, Question), Answer>,
     /// Standard streams that were checked with `isatty` and were not terminals.
     streams: Vec<libc::c_int>,
     /// The host, if it was asked for.
@@ -264,23 +363,45 @@ impl Ledger {
     }
 
     /// Returns true if the path is not a symlink, so that its `Link` answer suffices.
-    fn is_answered_by_link(&self, path: &Path, answer: &str) -> bool {
+    fn is_answered_by_link(&self, path: &Path, answer: &Answer) -> bool {
         let other = self.paths.get(&(path.to_owned(), Question::Link));
-        other.is_some_and(|other| other[1..] == answer[1..])
+        other.is_some_and(|other| other.0[1..] == answer.0[1..])
     }
 
     /// Returns true for an absent path whose directory is in the ledger as a listing: creating
     /// the path would change the listing. Creating what a dangling link leads to would not.
-    fn is_covered_by_listing(&self, path: &Path, answer: &str) -> bool {
+    fn is_covered_by_listing(&self, path: &Path, answer: &Answer) -> bool {
         let directory = path.parent().unwrap_or(path).to_owned();
         let listed = self.paths.get(&(directory, Question::Listing));
-        answer.ends_with(ABSENT)
-            && listed.is_some_and(|listed| !listed.ends_with(ABSENT))
+        answer.is_absent()
+            && listed.is_some_and(|listed| !listed.is_absent())
             && path.symlink_metadata().is_err()
     }
 
     /// The records for the state of a parent: three fields each, terminated by NULs.
     pub(crate) fn records(&self) -> Vec<u8> {
+        let needed = self.paths.iter().filter(|((path, question), answer)| {
+            let is_redundant = match question {
+                Question::File => self.is_answered_by_link(path, answer),
+                _ => false,
+            };
+            !is_redundant && !self.is_covered_by_listing(path, answer)
+        });
+        let needed: Vec<_> = needed
+            .map(|((path, question), answer)| (path.as_os_str().as_bytes(), *question, answer))
+            .collect();
+        let of_stat = needed
+            .iter()
+            .filter(|(_, question, _)| question.is_answered_by_stat());
+        let bases = bases(of_stat.map(|(path, _, _)| *path));
+        let mut groups: BTreeMap<&[u8], Vec<(&[u8], &Answer)>> = BTreeMap::new();
+        for (path, question, answer) in needed {
+            let (base, rest) = match question.is_answered_by_stat() {
+                true => split_at_base(path, &bases),
+                false => (&b""[..], path),
+            };
+            groups.entry(base).or_default().push((rest, answer));
+        }
         let mut bytes = Vec::new();
         let mut put = |fields: [&[u8]; 3]| {
             for field in fields {
@@ -288,15 +409,11 @@ impl Ledger {
                 bytes.push(0);
             }
         };
-        for ((path, question), answer) in &self.paths {
-            let is_redundant = match question {
-                Question::File => self.is_answered_by_link(path, answer),
-                _ => false,
-            };
-            if is_redundant || self.is_covered_by_listing(path, answer) {
-                continue;
+        for (base, inputs) in groups {
+            put([b"base", base, b""]);
+            for (path, answer) in inputs {
+                put([b"input", path, &answer.0]);
             }
-            put([b"input", path.as_os_str().as_bytes(), answer.as_bytes()]);
         }
         for fd in &self.streams {
             put([b"stream", fd.to_string().as_bytes(), b""]);
@@ -315,34 +432,44 @@ impl Ledger {
 /// The ledger of a running parent, read from its state.
 #[derive(Debug, Default)]
 pub(crate) struct Inputs {
-    /// The paths and their answers, one after the other: there are thousands.
+    /// The paths, each with a NUL, and their answers: there are thousands.
     text: Vec<u8>,
     paths: Vec<InputSpan>,
+    /// Directories to which the paths are relative.
+    bases: Vec<PathBuf>,
     streams: Vec<libc::c_int>,
     host: Option<String>,
 }
 
-/// A path and its answer, by where they begin and end in the text.
+/// An input: where its path and its answer begin and end in the text, and the number of its base.
 #[derive(Clone, Copy, Debug)]
 struct InputSpan {
+    base: usize,
     path: usize,
     answer: usize,
     end: usize,
 }
 
 impl Inputs {
-    /// Parses a record of the state; returns false if it does not belong to the ledger.
-    pub(crate) fn read(&mut self, record: &[&[u8]]) -> bool {
+    /// Reads a record of the state; returns false if it does not belong to the ledger.
+    pub(crate) fn read(&mut self, record: [&[u8]; 3]) -> bool {
         let text = |at: usize| String::from_utf8_lossy(record[at]).into_owned();
         match record[0] {
             b"input" => {
                 let path = self.text.len();
-                let answer = path + record[1].len();
                 self.text.extend_from_slice(record[1]);
+                self.text.push(0);
+                let answer = self.text.len();
                 self.text.extend_from_slice(record[2]);
-                let end = self.text.len();
-                self.paths.push(InputSpan { path, answer, end });
+                let (base, end) = (self.bases.len(), self.text.len());
+                self.paths.push(InputSpan {
+                    base,
+                    path,
+                    answer,
+                    end,
+                });
             }
+            b"base" => self.bases.push(OsStr::from_bytes(record[1]).into()),
             b"stream" => self.streams.extend(text(1).parse::<libc::c_int>()),
             b"host" => self.host = Some(text(1)),
             _ => return false,
@@ -388,21 +515,47 @@ impl Inputs {
     }
 
     fn verify_part(&self, part: &[InputSpan]) -> Result<(), Changed> {
-        let mut now = String::new();
-        for known in part {
-            let path = Path::new(OsStr::from_bytes(&self.text[known.path..known.answer]));
-            let then = &self.text[known.answer..known.end];
-            let letter = then.first().map(|&letter| char::from(letter));
-            let is_same = letter.and_then(Question::of).is_some_and(|question| {
-                question.write_answer(path, &mut now);
-                now.as_bytes() == then
-            });
-            if !is_same {
-                let was_absent = then.ends_with(ABSENT.as_bytes());
-                return Err(Changed::Path(path.to_owned(), was_absent));
+        let mut now = Answer::default();
+        for group in part.chunk_by(|one, next| one.base == next.base) {
+            let base = self.base_of(&group[0]);
+            let opened = base.map(open_base);
+            let from = match &opened {
+                None => Some(CWD),
+                Some(opened) => opened.as_ref().map(AsFd::as_fd),
+            };
+            for known in group {
+                let then = &self.text[known.answer..known.end];
+                let letter = then.first().map(|&letter| char::from(letter));
+                let is_same = letter.and_then(Question::of).is_some_and(|question| {
+                    let path = CStr::from_bytes_with_nul(&self.text[known.path..known.answer]);
+                    match (from, path) {
+                        (Some(from), Ok(path)) => question.write_answer(from, path, &mut now),
+                        // The directory does not exist any more, or may not be searched.
+                        _ => now = question.answer(&self.path_of(known)),
+                    }
+                    now.0 == then
+                });
+                if !is_same {
+                    let was_absent = then.ends_with(ABSENT.as_bytes());
+                    return Err(Changed::Path(self.path_of(known), was_absent));
+                }
             }
         }
         Ok(())
+    }
+
+    /// The directory to which the path of an input is relative, if it is not absolute.
+    fn base_of(&self, known: &InputSpan) -> Option<&Path> {
+        let base = self.bases.get(known.base.checked_sub(1)?)?;
+        (!base.as_os_str().is_empty()).then_some(base)
+    }
+
+    fn path_of(&self, known: &InputSpan) -> PathBuf {
+        let path = OsStr::from_bytes(&self.text[known.path..known.answer - 1]);
+        match self.base_of(known) {
+            Some(base) => base.join(path),
+            None => path.into(),
+        }
     }
 
     /// Checks that no stream that the imports checked with `isatty` is a terminal now.
@@ -412,6 +565,12 @@ impl Inputs {
             None => Ok(()),
         }
     }
+}
+
+/// Opens a directory only as the begin of paths, which requires no right to read it.
+fn open_base(path: &Path) -> Option<OwnedFd> {
+    let flags = OFlags::PATH | OFlags::DIRECTORY | OFlags::CLOEXEC;
+    rustix::fs::open(path, flags, Mode::empty()).ok()
 }
 
 /// An input that has changed.
@@ -433,8 +592,8 @@ mod tests {
         let bytes = ledger.records();
         let fields: Vec<&[u8]> = bytes.split(|&byte| byte == 0).collect();
         let mut inputs = Inputs::default();
-        for record in fields.chunks_exact(3) {
-            inputs.read(record);
+        for record in fields.as_chunks().0 {
+            inputs.read(*record);
         }
         inputs
     }
@@ -482,6 +641,67 @@ mod tests {
     }
 
     #[test]
+    fn inputs_are_looked_up_from_the_directories_that_hold_many() {
+        let at = tempfile::tempdir().expect("a directory for the test");
+        let (package, absent) = (at.path().join("package"), at.path().join("absent"));
+        fs::create_dir_all(package.join("__pycache__")).expect("a directory for the test");
+        std::os::unix::fs::symlink(&package, at.path().join("link")).expect("a link");
+        let mut ledger = Ledger::default();
+        ledger.record(at.path().join("link"), Question::Link);
+        for number in 0..MIN_INPUTS_OF_BASE {
+            let (source, code) = (
+                format!("m{number}.py"),
+                format!("__pycache__/m{number}.pyc"),
+            );
+            for name in [&source, &code] {
+                fs::write(package.join(name), "1").expect("it is written");
+            }
+            ledger.record(package.join(&source), Question::Link);
+            ledger.record(at.path().join("link").join(&code), Question::File);
+            ledger.record(absent.join(&source), Question::File);
+        }
+        let inputs = inputs(&ledger);
+        let mut bases: Vec<&Path> = inputs.bases.iter().map(PathBuf::as_path).collect();
+        bases.retain(|base| !base.as_os_str().is_empty());
+        assert_eq!(bases, [&absent, &at.path().join("link"), &package]);
+        assert_eq!(inputs.verify(), Ok(()));
+
+        let changed = |path: PathBuf, was_absent| Err(Changed::Path(path, was_absent));
+        fs::create_dir(&absent).expect("it is created");
+        assert_eq!(inputs.verify(), Ok(()));
+        fs::write(absent.join("m3.py"), "").expect("it is written");
+        assert_eq!(inputs.verify(), changed(absent.join("m3.py"), true));
+        fs::remove_dir_all(&absent).expect("it goes");
+        assert_eq!(inputs.verify(), Ok(()));
+        fs::write(package.join("m5.py"), "22").expect("it is written");
+        assert_eq!(inputs.verify(), changed(package.join("m5.py"), false));
+        // What the base leads to is replaced.
+        let other = at.path().join("other");
+        fs::create_dir_all(other.join("__pycache__")).expect("a directory");
+        fs::remove_file(at.path().join("link")).expect("it goes");
+        std::os::unix::fs::symlink(&other, at.path().join("link")).expect("a link");
+        assert_eq!(inputs.verify(), changed(at.path().join("link"), false));
+        fs::remove_dir_all(&package).expect("it goes");
+        assert!(inputs.verify().is_err());
+    }
+
+    #[test]
+    fn a_path_is_divided_only_between_components() {
+        let bases = BTreeSet::from([&b"/a"[..], b"/a/b/c"]);
+        let of = |path: &'static [u8]| split_at_base(path, &bases);
+        assert_eq!(of(b"/a/b/c/x"), (&b"/a/b/c"[..], &b"x"[..]));
+        assert_eq!(
+            of(b"/a/b/c/__pycache__/x"),
+            (&b"/a/b/c"[..], &b"__pycache__/x"[..])
+        );
+        assert_eq!(of(b"/a/b/cc/x"), (&b"/a"[..], &b"b/cc/x"[..]));
+        assert_eq!(of(b"/a//x"), (&b""[..], &b"/a//x"[..]));
+        assert_eq!(of(b"/a"), (&b""[..], &b"/a"[..]));
+        assert_eq!(of(b"/b/x"), (&b""[..], &b"/b/x"[..]));
+        assert_eq!(of(b"/"), (&b""[..], &b"/"[..]));
+    }
+
+    #[test]
     fn a_writable_directory_is_compared_with_its_rights() {
         use std::os::unix::fs::PermissionsExt;
         let at = std::env::temp_dir().join(format!("preheat-writable-{}", std::process::id()));
@@ -502,9 +722,9 @@ mod tests {
     #[test]
     fn malformed_records_do_not_panic() {
         let mut inputs = Inputs::default();
-        assert!(inputs.read(&[b"stream", b"many", b""]));
-        assert!(inputs.read(&[b"input", b"/", b"\xff"]));
-        assert!(!inputs.read(&[b"other", b"", b""]));
+        assert!(inputs.read([b"stream", b"many", b""]));
+        assert!(inputs.read([b"input", b"/", b"\xff"]));
+        assert!(!inputs.read([b"other", b"", b""]));
         assert!(inputs.verify().is_err());
     }
 }

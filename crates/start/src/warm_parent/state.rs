@@ -63,16 +63,19 @@ pub(crate) struct Parent {
     prefix: Option<(String, String)>,
 }
 
-/// The fields of a state, each of which ends with a NUL.
-fn fields(bytes: &[u8]) -> Vec<&[u8]> {
+/// The records of a state: three fields each, which end with a NUL.
+fn records(bytes: &[u8]) -> impl Iterator<Item = [&[u8]; 3]> {
+    let mut ends = memchr::memchr_iter(0, bytes);
     let mut begin = 0;
-    memchr::memchr_iter(0, bytes)
-        .map(|end| {
-            let field = &bytes[begin..end];
+    std::iter::from_fn(move || {
+        let mut record = [&bytes[..0]; 3];
+        for field in &mut record {
+            let end = ends.next()?;
+            *field = &bytes[begin..end];
             begin = end + 1;
-            field
-        })
-        .collect()
+        }
+        Some(record)
+    })
 }
 
 /// All parents in a directory whose files begin with `prefix`.
@@ -97,16 +100,15 @@ impl Parent {
     }
 
     fn parse(bytes: &[u8]) -> Option<Parent> {
-        let fields = fields(bytes);
         let mut parent = Parent::default();
         let text = |bytes| String::from_utf8_lossy(bytes).into_owned();
         let path = |bytes| PathBuf::from(OsStr::from_bytes(bytes));
-        for record in fields.chunks_exact(3) {
+        for record in records(bytes) {
             if parent.inputs.read(record) {
                 continue;
             }
-            let (name, value) = (record[1], record[2]);
-            match record[0] {
+            let [kind, name, value] = record;
+            match kind {
                 b"socket" => parent.socket = path(name),
                 b"process" => parent.process = text(name).parse().ok()?,
                 b"identity" => parent.identity = name.to_vec(),
@@ -409,7 +411,7 @@ mod tests {
         fs::write(&file, "1").expect("it is written");
         let shown = file.to_str().expect("it is text");
         let parent = parent(&[
-            ["input", shown, &Question::File.answer(&file)],
+            ["input", shown, &Question::File.answer(&file).text()],
             ["name", "yaml", ""],
             ["name", "space", ""],
         ]);
