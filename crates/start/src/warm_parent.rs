@@ -31,6 +31,7 @@ mod waiting;
 use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
+use std::thread::{Scope, ScopedJoinHandle};
 use std::time::{Duration, Instant, SystemTime};
 
 use crate::directories::Directories;
@@ -180,7 +181,7 @@ pub(crate) fn forget(directories: &Directories, identity: &Identity) {
     }
 }
 
-/// Start the program from a standby of a parent; or why there is none. One that does not
+/// Starts the program from a standby of a parent; an error is the reason why there is none. One that does not
 /// answer takes at most half of the patience.
 fn from_standby(
     parent: &Parent,
@@ -208,7 +209,7 @@ fn from_standby(
     Err(why_not.unwrap_or_else(|| standbys.why_none(parent)))
 }
 
-/// Start the program from the parent's spare child, or from a standby. Meanwhile another thread
+/// Starts the program from the parent's spare child, or from a standby. Meanwhile another thread
 /// verifies the parent's inputs.
 fn ask(
     parent: &Parent,
@@ -219,15 +220,7 @@ fn ask(
     began: Instant,
 ) -> Result<RunningProgram, Reason> {
     std::thread::scope(|scope| {
-        let verify = || parent.is_right_for(parent_request.invocation);
-        let verification = move || {
-            let verifying = std::thread::Builder::new().spawn_scoped(scope, verify);
-            move || match verifying.map(|thread| thread.join()) {
-                Ok(Ok(verified)) => verified,
-                // The thread could not be started, or panicked.
-                Ok(Err(_)) | Err(_) => verify(),
-            }
-        };
+        let verification = Verification::begin(scope, parent, parent_request.invocation);
         ask_and_go(
             parent,
             standby,
@@ -240,14 +233,59 @@ fn ask(
     })
 }
 
-fn ask_and_go<V: FnOnce() -> Result<(), Reason>>(
+/// The verification of a parent's inputs, in another thread.
+struct Verification<'scope, 'env> {
+    scope: &'scope Scope<'scope, 'env>,
+    parent: &'env Parent,
+    invocation: &'env Invocation,
+    /// Fails if it cannot be created; then this thread verifies.
+    thread: io::Result<ScopedJoinHandle<'scope, Result<(), Reason>>>,
+}
+
+impl<'scope, 'env> Verification<'scope, 'env> {
+    fn begin(
+        scope: &'scope Scope<'scope, 'env>,
+        parent: &'env Parent,
+        invocation: &'env Invocation,
+    ) -> Self {
+        let verify = || parent.is_right_for(invocation);
+        let thread = std::thread::Builder::new().spawn_scoped(scope, verify);
+        Verification {
+            scope,
+            parent,
+            invocation,
+            thread,
+        }
+    }
+
+    /// Begins again if it is over. A busy child may take long to answer, and the inputs may
+    /// change after they were verified.
+    fn renew(self) -> Self {
+        match &self.thread {
+            Ok(thread) if thread.is_finished() => {
+                Verification::begin(self.scope, self.parent, self.invocation)
+            }
+            _ => self,
+        }
+    }
+
+    fn finish(self) -> Result<(), Reason> {
+        match self.thread.map(ScopedJoinHandle::join) {
+            Ok(Ok(verified)) => verified,
+            // The thread could not be created, or panicked.
+            Ok(Err(_)) | Err(_) => self.parent.is_right_for(self.invocation),
+        }
+    }
+}
+
+fn ask_and_go(
     parent: &Parent,
     standby: Option<&Waiting>,
     parent_request: &ParentRequest<'_>,
     inherited: &Inherited,
     log: &dyn Fn(&str),
     began: Instant,
-    verification: impl FnOnce() -> V,
+    verification: Verification<'_, '_>,
 ) -> Result<RunningProgram, Reason> {
     let gone = |why: io::Error| {
         if standby.is_some() {
@@ -299,9 +337,7 @@ fn ask_and_go<V: FnOnce() -> Result<(), Reason>>(
         }
         return Err(Reason::Strange);
     };
-    // Not before the child has answered, which may take long: its inputs could change
-    // meanwhile.
-    let verified = verification();
+    let verification = verification.renew();
     // Check and move the child before anything is sent.
     sandbox::is_shared_with(child.process())?;
     sandbox::join(&[child.supervisor(), child.process()])?;
@@ -316,7 +352,7 @@ fn ask_and_go<V: FnOnce() -> Result<(), Reason>>(
     let asked = connection.send(&request, &inherited.sent());
     asked.map_err(|why| Reason::Closed(why.into()))?;
     // Meanwhile the child gets ready.
-    if let Err(why) = verified() {
+    if let Err(why) = verification.finish() {
         if let Some(path) = parent.changed()
             && greeting.served < FEW_STARTS
         {
