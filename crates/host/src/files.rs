@@ -43,7 +43,7 @@ impl Readers {
 /// # Errors
 /// If it cannot be written.
 pub fn put(path: &Path, bytes: &[u8]) -> io::Result<()> {
-    let is_file = fs::symlink_metadata(path).is_ok_and(|is| is.is_file());
+    let is_file = fs::symlink_metadata(path).is_ok_and(|found| found.is_file());
     if is_file && fs::read(path).is_ok_and(|there| there == bytes) {
         return Ok(());
     }

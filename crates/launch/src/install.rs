@@ -104,7 +104,8 @@ fn for_all_users() -> Option<Installed> {
 /// Returns whether all users may enter a directory and those above it, as far as they exist. A file
 /// in place of the directory is a separate error.
 fn is_reachable(directory: &Path) -> bool {
-    let closed = |path: &Path| fs::metadata(path).is_ok_and(|is| is.is_dir() && is.mode() & 1 == 0);
+    let closed =
+        |path: &Path| fs::metadata(path).is_ok_and(|found| found.is_dir() && found.mode() & 1 == 0);
     !directory.ancestors().any(closed)
 }
 
@@ -283,9 +284,9 @@ fn remove_unused(ours: &Path, but: &Path) {
     };
     for entry in entries.flatten() {
         let named = entry.file_name().as_bytes().starts_with(PREFIX.as_bytes());
-        let old = fs::symlink_metadata(entry.path()).is_ok_and(|is| {
-            let unused = is.modified().ok().and_then(|time| time.elapsed().ok());
-            is.is_dir() && unused.is_some_and(|time| time > UNUSED)
+        let old = fs::symlink_metadata(entry.path()).is_ok_and(|found| {
+            let unused = found.modified().ok().and_then(|time| time.elapsed().ok());
+            found.is_dir() && unused.is_some_and(|time| time > UNUSED)
         });
         if named && old && entry.path() != but {
             let _ = fs::remove_dir_all(entry.path());

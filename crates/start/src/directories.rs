@@ -144,7 +144,7 @@ fn below(directory: &Path, name: &str) -> io::Result<PathBuf> {
     let run = directory.join(name);
     let run = match private(&run) {
         Ok(()) => run,
-        Err(_) if fs::symlink_metadata(&run).is_ok_and(|is| is.uid() != user()) => {
+        Err(_) if fs::symlink_metadata(&run).is_ok_and(|found| found.uid() != user()) => {
             instead(&directory, name)?
         }
         Err(why) => return Err(why),
@@ -226,7 +226,7 @@ pub(crate) fn version() -> String {
 /// Returns true for a directory of this user that no other user can access.
 fn is_private(directory: &Path) -> bool {
     fs::symlink_metadata(directory)
-        .is_ok_and(|is| is.is_dir() && is.uid() == user() && is.mode() & 0o077 == 0)
+        .is_ok_and(|found| found.is_dir() && found.uid() == user() && found.mode() & 0o077 == 0)
 }
 
 #[cfg(test)]

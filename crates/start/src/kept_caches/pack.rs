@@ -49,7 +49,7 @@ pub fn pack(
     let named = cache_dir.to_str().ok_or_else(|| {
         BundleError::Refused(format!("the path {} is not UTF-8", cache_dir.display()))
     })?;
-    if fs::metadata(to).is_ok_and(|is| !is.is_file()) {
+    if fs::metadata(to).is_ok_and(|found| !found.is_file()) {
         return Err(BundleError::Refused(format!(
             "{} already exists and is not a file; choose another name",
             to.display()
