@@ -142,17 +142,12 @@ const LOCKED: u64 = 256 << 20;
 
 /// Advice if the cpu device cannot lock the memory that `transfer` needs.
 fn pinning_advice() -> Option<String> {
-    let mut limit = libc::rlimit {
-        rlim_cur: 0,
-        rlim_max: 0,
-    };
-    // SAFETY: getrlimit writes one rlimit, to a valid location.
-    let answered = unsafe { libc::getrlimit(libc::RLIMIT_MEMLOCK, &mut limit) } == 0;
+    let limit = preheat_host::lock_limit().filter(|&limit| limit < LOCKED)?;
     let root = preheat_host::user() == 0;
-    (answered && !root && limit.rlim_cur < LOCKED).then(|| {
+    (!root).then(|| {
         format!(
             "only {} may be page-locked: pinned copies on the cpu device stop there; raise it with `ulimit -l`",
-            bytes(limit.rlim_cur)
+            bytes(limit)
         )
     })
 }

@@ -12,8 +12,8 @@ mod machine;
 
 pub use files::{Scratch, trusted};
 pub use machine::{
-    available_memory, machine, now_rfc3339, page_size, release_free_memory, resident_memory,
-    total_memory,
+    available_memory, lock_limit, machine, now_rfc3339, page_size, release_free_memory,
+    resident_memory, total_memory,
 };
 
 /// The effective user of this process.

@@ -5,6 +5,7 @@ use std::fs;
 use std::time::SystemTime;
 
 use preheat_model::Machine;
+use rustix::process::{Resource, getrlimit};
 
 /// Describes this machine.
 pub fn machine() -> Machine {
@@ -71,6 +72,11 @@ pub fn release_free_memory() {
 /// The page size, in bytes.
 pub fn page_size() -> usize {
     rustix::param::page_size()
+}
+
+/// The number of bytes that this process may lock into memory; `None` if there is no limit.
+pub fn lock_limit() -> Option<u64> {
+    getrlimit(Resource::Memlock).current
 }
 
 fn meminfo(name: &str) -> Option<u64> {

@@ -3,7 +3,6 @@
 
 use std::fs;
 use std::io::{self, Write};
-use std::os::fd::AsRawFd;
 use std::os::unix::fs::FileTypeExt;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
@@ -212,11 +211,7 @@ fn can_be_read_once() -> bool {
 /// Replaces standard input with /dev/null.
 fn leave_input() -> io::Result<()> {
     let empty = fs::File::open("/dev/null")?;
-    // SAFETY: dup2 takes numbers; nothing here has read from standard input.
-    match unsafe { libc::dup2(empty.as_raw_fd(), 0) } {
-        -1 => Err(io::Error::last_os_error()),
-        _ => Ok(()),
-    }
+    Ok(rustix::stdio::dup2_stdin(&empty)?)
 }
 
 /// The results of the plain starts.

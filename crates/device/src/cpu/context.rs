@@ -3,13 +3,12 @@
 //! A context validates its arguments and waits where ordering requires it; the queue, the
 //! buffers and the module do the work.
 
-use std::fs::File;
-use std::io;
-use std::os::fd::FromRawFd;
+use std::os::fd::OwnedFd;
 use std::rc::Rc;
 use std::sync::Arc;
 
 use cranelift_codegen::isa::OwnedTargetIsa;
+use rustix::event::{EventfdFlags, eventfd};
 
 use super::memory::{Mapping, Pinned};
 use super::module::{Call, CpuModule};
@@ -56,7 +55,7 @@ impl Handle for Stream {}
 
 /// A kernel event (eventfd), which other threads or processes could wait for.
 struct Event {
-    _file: File,
+    _event: OwnedFd,
 }
 
 impl Handle for Event {}
@@ -67,15 +66,9 @@ impl Context for CpuContext {
     }
 
     fn event(&self) -> Result<Box<dyn Handle>> {
-        // SAFETY: eventfd takes two numbers and touches no memory of ours.
-        let descriptor = unsafe { libc::eventfd(0, libc::EFD_CLOEXEC) };
-        if descriptor < 0 {
-            let why = format!("{}; see `ulimit -n`", io::Error::last_os_error());
-            return Err(Error::failed("eventfd", why));
-        }
-        // SAFETY: the descriptor was just opened, and nothing else owns it.
-        let file = unsafe { File::from_raw_fd(descriptor) };
-        Ok(Box::new(Event { _file: file }))
+        let event = eventfd(0, EventfdFlags::CLOEXEC)
+            .map_err(|why| Error::failed("eventfd", format!("{why}; see `ulimit -n`")))?;
+        Ok(Box::new(Event { _event: event }))
     }
 
     fn allocate(&self, bytes: usize) -> Result<Box<dyn Buffer>> {

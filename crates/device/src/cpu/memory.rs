@@ -7,7 +7,7 @@
 use std::io;
 use std::ptr::{self, NonNull};
 
-use preheat_host::page_size;
+use preheat_host::{lock_limit, page_size};
 
 use crate::{Error, HostBuffer, Result};
 
@@ -134,17 +134,6 @@ impl Drop for Pinned {
         // unlock it too; unlocking first keeps the two steps that a driver performs.
         unsafe { libc::munlock(self.mapping.start().as_ptr().cast(), self.mapping.bytes()) };
     }
-}
-
-/// The number of bytes this process may lock; `None` without a limit.
-fn lock_limit() -> Option<u64> {
-    let mut limit = libc::rlimit {
-        rlim_cur: 0,
-        rlim_max: 0,
-    };
-    // SAFETY: `limit` is a complete rlimit that the call may write to.
-    let answer = unsafe { libc::getrlimit(libc::RLIMIT_MEMLOCK, &mut limit) };
-    (answer == 0 && limit.rlim_cur != libc::RLIM_INFINITY).then_some(limit.rlim_cur)
 }
 
 fn refusal(bytes: usize, error: &io::Error, limit: Option<u64>) -> Error {
