@@ -11,6 +11,11 @@ use std::time::{Duration, Instant};
 use preheat_device::{Cache, Kind, Options};
 use preheat_host::interrupt::interrupted;
 use preheat_model::lab::{Outcome, Start};
+use rustix::event::{PollFd, PollFlags, Timespec, poll};
+use rustix::process::{
+    Pid, PidfdFlags, Signal, WaitId, WaitIdOptions, kill_process_group, pidfd_open,
+    set_parent_process_death_signal, waitid,
+};
 
 use crate::experiments;
 use crate::recorder::{self, Job, Line, Recorder};
@@ -83,7 +88,7 @@ pub fn run_limited(command: &mut Command, printed: &Path, limit: Duration) -> io
         .stdout(log.try_clone()?)
         .stderr(log)
         .process_group(0);
-    // SAFETY: only prctl is called between fork and exec, and it is async-signal-safe.
+    // SAFETY: only prctl is called between fork and exec, directly and without allocating.
     unsafe { command.pre_exec(end_with_parent) };
     let mut child = command.spawn()?;
     let deadline = Instant::now() + limit;
@@ -99,11 +104,9 @@ pub fn run_limited(command: &mut Command, printed: &Path, limit: Duration) -> io
         };
         wait_for_exit(child.id(), left.min(Duration::from_millis(200)));
     };
-    // SAFETY: kill takes no pointers. The child has not been waited for yet, so its pid,
-    // which is also its group's, cannot have been reused.
-    unsafe {
-        libc::kill(-(child.id() as libc::pid_t), libc::SIGKILL);
-    }
+    // The child has not been waited for yet, so its pid, which is also its group's, cannot have
+    // been reused.
+    let _ = kill_process_group(Pid::from_child(&child), Signal::KILL);
     let status = child.wait()?;
     Ok(ended.unwrap_or(Ended::Exited(status)))
 }
@@ -111,46 +114,28 @@ pub fn run_limited(command: &mut Command, printed: &Path, limit: Duration) -> io
 /// In the child: requests to be killed when the parent ends, however it ends. This does not
 /// cover its own children; failure is harmless.
 fn end_with_parent() -> io::Result<()> {
-    // SAFETY: prctl with this option takes a signal number and no pointers.
-    unsafe { libc::prctl(libc::PR_SET_PDEATHSIG, libc::SIGKILL) };
+    let _ = set_parent_process_death_signal(Some(Signal::KILL));
     Ok(())
 }
 
 /// Returns true if the child has ended; it can still be waited for.
 fn has_ended(child: &Child) -> io::Result<bool> {
-    let options = libc::WEXITED | libc::WNOHANG | libc::WNOWAIT;
-    // SAFETY: a zeroed siginfo_t is a valid value, and waitid writes one; it stays zeroed
-    // if the child has not ended.
-    let (code, pid) = unsafe {
-        let mut info: libc::siginfo_t = std::mem::zeroed();
-        let code = libc::waitid(libc::P_PID, child.id(), &mut info, options);
-        (code, info.si_pid())
-    };
-    match code {
-        0 => Ok(pid != 0),
-        _ => Err(io::Error::last_os_error()),
-    }
+    let options = WaitIdOptions::EXITED | WaitIdOptions::NOHANG | WaitIdOptions::NOWAIT;
+    let status = waitid(WaitId::Pid(Pid::from_child(child)), options)?;
+    Ok(status.is_some())
 }
 
 /// Blocks until the process may have ended, a signal arrived, or the time is over.
 fn wait_for_exit(process: u32, at_most: Duration) {
-    let timeout = at_most.as_millis().max(1) as libc::c_int;
-    // SAFETY: pidfd_open takes no pointers; its descriptor is closed below and nowhere
-    // else. poll gets one valid pollfd, or none at all where the kernel has no pidfd, in
-    // which case it only waits.
-    unsafe {
-        let fd = libc::syscall(libc::SYS_pidfd_open, process as libc::pid_t, 0) as libc::c_int;
-        if fd < 0 {
-            libc::poll(std::ptr::null_mut(), 0, timeout.min(5));
-            return;
-        }
-        let mut poll = libc::pollfd {
-            fd,
-            events: libc::POLLIN,
-            revents: 0,
-        };
-        libc::poll(&mut poll, 1, timeout);
-        libc::close(fd);
+    let wait = |watched: &mut [PollFd<'_>], at_most: Duration| {
+        let timeout = Timespec::try_from(at_most.max(Duration::from_millis(1))).ok();
+        let _ = poll(watched, timeout.as_ref());
+    };
+    let process = Pid::from_raw(process as libc::pid_t);
+    match process.map(|process| pidfd_open(process, PidfdFlags::empty())) {
+        Some(Ok(handle)) => wait(&mut [PollFd::new(&handle, PollFlags::IN)], at_most),
+        // The kernel has no pidfds.
+        _ => wait(&mut [], at_most.min(Duration::from_millis(5))),
     }
 }
 
