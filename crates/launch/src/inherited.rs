@@ -77,7 +77,7 @@ const OWN: &str = "/proc/self/fd/0";
 /// Inspects standard input.
 pub(crate) fn inspect() -> Input {
     // Only its type is queried: opening a pipe could block.
-    let Ok(kind) = std::fs::metadata(OWN).map(|is| is.file_type()) else {
+    let Ok(kind) = std::fs::metadata(OWN).map(|input| input.file_type()) else {
         return Input::Shared;
     };
     if kind.is_fifo() || kind.is_socket() {
@@ -86,9 +86,7 @@ pub(crate) fn inspect() -> Input {
     if !kind.is_file() {
         return Input::Shared;
     }
-    // SAFETY: lseek gets no pointers; it returns the offset and changes nothing.
-    let offset = unsafe { libc::lseek(libc::STDIN_FILENO, 0, libc::SEEK_CUR) };
-    u64::try_from(offset).map_or(Input::Shared, Input::File)
+    rustix::fs::tell(io::stdin()).map_or(Input::Shared, Input::File)
 }
 
 impl Input {
@@ -102,10 +100,7 @@ impl Input {
                 Some(file) => file.into(),
                 None => {
                     // Use the same open file then, rewound.
-                    // SAFETY: lseek gets no pointers.
-                    unsafe {
-                        libc::lseek(libc::STDIN_FILENO, offset as libc::off_t, libc::SEEK_SET)
-                    };
+                    let _ = rustix::fs::seek(io::stdin(), rustix::fs::SeekFrom::Start(offset));
                     Stdio::inherit()
                 }
             },

@@ -13,11 +13,17 @@ mod matcher;
 
 use std::fs::File;
 use std::io::{self, PipeReader, PipeWriter, Read};
-use std::os::fd::{AsRawFd, FromRawFd, OwnedFd, RawFd};
+use std::os::fd::{AsFd, AsRawFd, BorrowedFd, OwnedFd, RawFd};
 use std::process::Stdio;
 use std::thread::JoinHandle;
 
 use preheat_host::clock;
+use rustix::event::{PollFd, PollFlags};
+use rustix::fs::{Mode, OFlags, fstat};
+use rustix::io::Errno;
+use rustix::pty::{OpenptFlags, ioctl_tiocgptpeer, openpt, ptsname, unlockpt};
+use rustix::stdio::{stderr, stdout};
+use rustix::termios::{OptionalActions, tcgetattr, tcgetwinsize, tcsetattr, tcsetwinsize};
 
 use crate::samples::{Samples, waited_for_processor};
 use crate::{inherited, signals};
@@ -40,7 +46,7 @@ struct Stream {
     ours: File,
     terminal: bool,
     /// The descriptor that its bytes are forwarded to.
-    to: RawFd,
+    to: BorrowedFd<'static>,
 }
 
 /// Forwards bytes until it is ended.
@@ -52,7 +58,7 @@ pub(crate) struct Relay {
 
 impl Stream {
     /// A terminal if `to` is one; otherwise a pipe.
-    fn like(to: RawFd) -> io::Result<Stream> {
+    fn like(to: BorrowedFd<'static>) -> io::Result<Stream> {
         if let Some((ours, theirs)) = like(to) {
             return Ok(Stream {
                 theirs,
@@ -75,12 +81,12 @@ impl Through {
     /// Streams of the same type as preheat's; `separate` if they do not go to the same
     /// file.
     pub(crate) fn new(separate: bool) -> io::Result<Through> {
-        let mut streams = vec![Stream::like(libc::STDOUT_FILENO)?];
+        let mut streams = vec![Stream::like(stdout())?];
         let errors = match inherited::is_closed(libc::STDERR_FILENO) {
             true => None,
-            false if !separate && same_file(libc::STDOUT_FILENO, libc::STDERR_FILENO) => Some(0),
+            false if !separate && is_same_file(stdout(), stderr()) => Some(0),
             false => {
-                streams.push(Stream::like(libc::STDERR_FILENO)?);
+                streams.push(Stream::like(stderr())?);
                 Some(1)
             }
         };
@@ -118,10 +124,11 @@ impl Through {
         let terminal = terminal.map(|stream| stream.ours.as_raw_fd());
         let mut errors = errors;
         let passed = self.streams.into_iter().map(|stream| {
-            let to = match (quiet, stream.to) {
-                (false, to) => To::Stream(to),
-                (true, libc::STDERR_FILENO) => errors.take().map_or(To::Nowhere, To::File),
-                (true, _) => To::Nowhere,
+            let is_error = stream.to.as_raw_fd() == libc::STDERR_FILENO;
+            let to = match (quiet, is_error) {
+                (false, _) => To::Stream(stream.to),
+                (true, true) => errors.take().map_or(To::Nowhere, To::File),
+                (true, false) => To::Nowhere,
             };
             Passed {
                 from: Some(stream.ours),
@@ -145,15 +152,9 @@ impl Through {
 }
 
 /// Returns whether two descriptors refer to the same file.
-fn same_file(one: RawFd, other: RawFd) -> bool {
-    let file = |fd: RawFd| {
-        // SAFETY: a zeroed stat is a valid value, and fstat writes one.
-        unsafe {
-            let mut stat: libc::stat = std::mem::zeroed();
-            (libc::fstat(fd, &mut stat) == 0).then_some((stat.st_dev, stat.st_ino))
-        }
-    };
-    file(one).is_some_and(|found| Some(found) == file(other))
+fn is_same_file(one: BorrowedFd<'_>, other: BorrowedFd<'_>) -> bool {
+    let file = |fd| fstat(fd).map(|stat| (stat.st_dev, stat.st_ino));
+    file(one).is_ok_and(|found| Ok(found) == file(other))
 }
 
 impl Relay {
@@ -179,7 +180,7 @@ const MAX_AFTER_END: usize = 1 << 20;
 enum To {
     Nowhere,
     /// One of preheat's streams.
-    Stream(RawFd),
+    Stream(BorrowedFd<'static>),
     File(File),
 }
 
@@ -199,7 +200,7 @@ fn relay(mut streams: Vec<Passed>, wait: &PipeReader, samples: Option<&Samples>)
     let mut lines = Lines::default();
     while streams.iter().any(|stream| stream.from.is_some()) {
         let waited = if prompt { 0 } else { waited_for_processor() };
-        let (readable, ended) = poll(&streams, wait.as_raw_fd());
+        let (readable, ended) = poll(&streams, wait);
         if ended && !readable.contains(&true) {
             break;
         }
@@ -230,6 +231,7 @@ fn relay(mut streams: Vec<Passed>, wait: &PipeReader, samples: Option<&Samples>)
 fn run_promptly() -> bool {
     let priority: libc::c_int = 1;
     let policy = libc::SCHED_FIFO | libc::SCHED_RESET_ON_FORK;
+    // rustix does not have this call.
     // SAFETY: the kernel reads one number; 0 is the calling thread.
     unsafe { libc::syscall(libc::SYS_sched_setscheduler, 0, policy, &raw const priority) == 0 }
 }
@@ -289,7 +291,7 @@ impl Passed {
         let read = match &self.to {
             To::Nowhere => true,
             To::Stream(fd) => pass_on(*fd, bytes),
-            To::File(file) => pass_on(file.as_raw_fd(), bytes),
+            To::File(file) => pass_on(file.as_fd(), bytes),
         };
         if !read || self.after_end > MAX_AFTER_END {
             return None;
@@ -300,45 +302,30 @@ impl Passed {
 
 /// Waits until there is something to read or the command has ended. Returns which streams
 /// are readable, and whether the command has ended.
-fn poll(streams: &[Passed], wait: RawFd) -> (Vec<bool>, bool) {
-    let ours = streams.iter().map(|stream| stream.from.as_ref());
-    // A negative descriptor is ignored.
-    let ours = ours.map(|from| from.map_or(-1, AsRawFd::as_raw_fd));
-    let mut fds: Vec<libc::pollfd> = (ours.chain([wait]))
-        .map(|fd| libc::pollfd {
-            fd,
-            events: libc::POLLIN,
-            revents: 0,
-        })
-        .collect();
-    // SAFETY: `fds` contains this many valid pollfds with open descriptors.
-    unsafe { libc::poll(fds.as_mut_ptr(), fds.len() as libc::nfds_t, -1) };
-    let mut ready: Vec<bool> = fds.iter().map(|fd| fd.revents != 0).collect();
-    let ended = ready.pop().unwrap_or(true);
-    (ready, ended)
+fn poll(streams: &[Passed], wait: &PipeReader) -> (Vec<bool>, bool) {
+    let mut fds = vec![PollFd::new(wait, PollFlags::IN)];
+    let ours = streams.iter().filter_map(|stream| stream.from.as_ref());
+    fds.extend(ours.map(|from| PollFd::new(from, PollFlags::IN)));
+    // A signal may interrupt it; then nothing is ready.
+    let _ = rustix::event::poll(&mut fds, None);
+    let mut ready = fds.iter().map(|fd| !fd.revents().is_empty());
+    let ended = ready.next().unwrap_or(true);
+    let readable = streams.iter();
+    let readable = readable.map(|stream| stream.from.is_some() && ready.next().unwrap_or(false));
+    (readable.collect(), ended)
 }
 
 /// Writes all bytes to a descriptor; false if nobody reads them.
-fn pass_on(to: RawFd, mut bytes: &[u8]) -> bool {
+fn pass_on(to: BorrowedFd<'_>, mut bytes: &[u8]) -> bool {
     while !bytes.is_empty() {
         // The standard library's output is buffered, which would delay bytes.
-        // SAFETY: write reads this many bytes of the slice.
-        let written = unsafe { libc::write(to, bytes.as_ptr().cast(), bytes.len()) };
-        match usize::try_from(written) {
+        match rustix::io::write(to, bytes) {
             Ok(written) => bytes = bytes.get(written..).unwrap_or_default(),
-            Err(_) => match io::Error::last_os_error().kind() {
-                io::ErrorKind::Interrupted => {}
-                io::ErrorKind::WouldBlock => {
-                    let mut fd = libc::pollfd {
-                        fd: to,
-                        events: libc::POLLOUT,
-                        revents: 0,
-                    };
-                    // SAFETY: one valid pollfd.
-                    unsafe { libc::poll(&mut fd, 1, -1) };
-                }
-                _ => return false,
-            },
+            Err(Errno::INTR) => {}
+            Err(Errno::AGAIN) => {
+                let _ = rustix::event::poll(&mut [PollFd::new(&to, PollFlags::OUT)], None);
+            }
+            Err(_) => return false,
         }
     }
     true
@@ -348,28 +335,23 @@ fn pass_on(to: RawFd, mut bytes: &[u8]) -> bool {
 
 /// Our end and the command's end of a new terminal like `real`; `None` if that is not a
 /// terminal, or none is available.
-fn like(real: RawFd) -> Option<(OwnedFd, OwnedFd)> {
-    // SAFETY: zeroed termios and winsize are valid values; tcgetattr, ioctl, cfmakeraw and
-    // openpty read and write one each. The descriptors from openpty are new and are owned
-    // only here.
-    unsafe {
-        let mut settings: libc::termios = std::mem::zeroed();
-        if libc::tcgetattr(real, &mut settings) != 0 {
-            return None;
-        }
-        // The real terminal processes the bytes.
-        libc::cfmakeraw(&mut settings);
-        let mut size: libc::winsize = std::mem::zeroed();
-        let sized = libc::ioctl(real, libc::TIOCGWINSZ, &mut size) == 0;
-        let size = if sized { &size } else { std::ptr::null() };
-        let (mut ours, mut theirs) = (-1, -1);
-        let none = std::ptr::null_mut();
-        if libc::openpty(&mut ours, &mut theirs, none, &settings, size) != 0 {
-            return None;
-        }
-        for fd in [ours, theirs] {
-            libc::fcntl(fd, libc::F_SETFD, libc::FD_CLOEXEC);
-        }
-        Some((OwnedFd::from_raw_fd(ours), OwnedFd::from_raw_fd(theirs)))
+fn like(real: BorrowedFd<'_>) -> Option<(OwnedFd, OwnedFd)> {
+    let mut settings = tcgetattr(real).ok()?;
+    // The real terminal processes the bytes.
+    settings.make_raw();
+    let flags = OpenptFlags::RDWR | OpenptFlags::NOCTTY | OpenptFlags::CLOEXEC;
+    let ours = openpt(flags).ok()?;
+    unlockpt(&ours).ok()?;
+    let by_name = || {
+        let flags = OFlags::RDWR | OFlags::NOCTTY | OFlags::CLOEXEC;
+        rustix::fs::open(ptsname(&ours, Vec::new())?, flags, Mode::empty())
+    };
+    // Linux before 4.13 opens it only by its name.
+    let theirs = ioctl_tiocgptpeer(&ours, flags).or_else(|_| by_name());
+    let theirs = theirs.ok()?;
+    let _ = tcsetattr(&theirs, OptionalActions::Flush, &settings);
+    if let Ok(size) = tcgetwinsize(real) {
+        let _ = tcsetwinsize(&theirs, size);
     }
+    Some((ours, theirs))
 }

@@ -10,6 +10,9 @@ use std::os::unix::ffi::OsStrExt;
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 
+use rustix::fs::getxattr_query;
+use rustix::process::{getgid, getuid};
+
 use crate::LaunchError;
 
 mod elf;
@@ -96,19 +99,21 @@ enum Executable {
 }
 
 fn executable(path: &Path) -> Executable {
-    let Ok(is) = fs::metadata(path) else {
+    let Ok(metadata) = fs::metadata(path) else {
         return Executable::Absent;
     };
-    if is.is_dir() {
+    if metadata.is_dir() {
         return Executable::Directory;
     }
-    let Some(name) = c_path(path) else {
+    let Ok(name) = CString::new(path.as_os_str().as_bytes()) else {
         return Executable::Absent;
     };
+    // Not by rustix, which asks `faccessat2` first: old containers refuse calls that they do not
+    // know, and every program would seem to be forbidden.
     // SAFETY: the path ends with a NUL; faccessat reads it and nothing else.
     let may =
         unsafe { libc::faccessat(libc::AT_FDCWD, name.as_ptr(), libc::X_OK, libc::AT_EACCESS) };
-    match is.is_file() && may == 0 {
+    match metadata.is_file() && may == 0 {
         true => Executable::Yes,
         false => Executable::No,
     }
@@ -210,33 +215,19 @@ fn interpreter(line: &[u8]) -> Option<PathBuf> {
 
 /// Returns whether the loader would run in secure-execution mode.
 fn raises_privileges(path: &Path) -> bool {
-    let Ok(is) = fs::metadata(path) else {
+    let Ok(metadata) = fs::metadata(path) else {
         return false;
     };
-    // SAFETY: these have no arguments and cannot fail.
-    let (user, group) = unsafe { (libc::getuid(), libc::getgid()) };
-    let by_user = is.mode() & libc::S_ISUID != 0 && is.uid() != user;
+    let (user, group) = (getuid().as_raw(), getgid().as_raw());
+    let by_user = metadata.mode() & libc::S_ISUID != 0 && metadata.uid() != user;
     // Without the group's execute bit, setgid used to mean mandatory locking.
     let group_bits = libc::S_ISGID | libc::S_IXGRP;
-    let by_group = is.mode() & group_bits == group_bits && is.gid() != group;
+    let by_group = metadata.mode() & group_bits == group_bits && metadata.gid() != group;
     by_user || by_group || (user != 0 && has_capabilities(path))
 }
 
 fn has_capabilities(path: &Path) -> bool {
-    let Some(path) = c_path(path) else {
-        return false;
-    };
-    // SAFETY: both names end with a NUL; with a size of 0 getxattr writes nothing and
-    // returns the size of the value.
-    let size = unsafe {
-        let name = c"security.capability";
-        libc::getxattr(path.as_ptr(), name.as_ptr(), std::ptr::null_mut(), 0)
-    };
-    size > 0
-}
-
-fn c_path(path: &Path) -> Option<CString> {
-    CString::new(path.as_os_str().as_bytes()).ok()
+    getxattr_query(path, c"security.capability").is_ok_and(|size| size > 0)
 }
 
 #[cfg(test)]

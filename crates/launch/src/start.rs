@@ -9,6 +9,8 @@ use std::process::{Command, Stdio};
 
 use preheat_host::clock;
 use preheat_host::interrupt::interrupted;
+use rustix::io::Errno;
+use rustix::process::{Pid, WaitId, WaitIdOptions, waitid};
 
 use crate::inject::Variables;
 use crate::output_lines::{Pattern, Relay, Through};
@@ -239,31 +241,22 @@ fn or_note<T>(begun: io::Result<T>, what: &str, notes: &mut Vec<String>) -> Opti
 /// Blocks until the process has ended. It is not reaped, so that it can be sampled once
 /// more and its pid is not reused.
 fn until_ended(pid: u32) {
+    let Some(process) = Pid::from_raw(pid as libc::pid_t) else {
+        return;
+    };
     loop {
-        let options = libc::WEXITED | libc::WSTOPPED | libc::WNOWAIT;
-        match wait(pid, options) {
-            Ok((libc::CLD_STOPPED, signal)) => {
+        let options = WaitIdOptions::EXITED | WaitIdOptions::STOPPED | WaitIdOptions::NOWAIT;
+        let status = waitid(WaitId::Pid(process), options);
+        match status.map(|status| status.and_then(|status| status.stopping_signal())) {
+            Ok(Some(signal)) => {
                 // Consumes the event, so that it is not reported again.
-                let _ = wait(pid, libc::WSTOPPED | libc::WNOHANG);
+                let options = WaitIdOptions::STOPPED | WaitIdOptions::NOHANG;
+                let _ = waitid(WaitId::Pid(process), options);
                 signals::stop_too(pid, signal);
             }
-            Ok(_) => return,
-            Err(why) if why.kind() == io::ErrorKind::Interrupted => {}
-            // There is nothing to wait for.
-            Err(_) => return,
-        }
-    }
-}
-
-/// The event of the process, and its signal or exit code.
-fn wait(pid: u32, options: libc::c_int) -> io::Result<(libc::c_int, libc::c_int)> {
-    // SAFETY: a zeroed siginfo_t is a valid value, and waitid writes one, with the
-    // fields of a child.
-    unsafe {
-        let mut info: libc::siginfo_t = std::mem::zeroed();
-        match libc::waitid(libc::P_PID, pid, &mut info, options) {
-            0 => Ok((info.si_code, info.si_status())),
-            _ => Err(io::Error::last_os_error()),
+            Err(Errno::INTR) => {}
+            // It has ended, or there is nothing to wait for.
+            Ok(None) | Err(_) => return,
         }
     }
 }
@@ -272,6 +265,7 @@ fn wait(pid: u32, options: libc::c_int) -> io::Result<(libc::c_int, libc::c_int)
 /// peak resident size of it and of the children that it waited for, in bytes.
 fn reap(pid: u32) -> io::Result<(i32, u64)> {
     let mut status = 0;
+    // rustix returns no usage.
     // SAFETY: a zeroed rusage is a valid value; wait4 writes one and a status.
     let usage = unsafe {
         let mut usage: libc::rusage = std::mem::zeroed();

@@ -3,13 +3,15 @@
 use std::collections::BTreeSet;
 use std::ffi::OsString;
 use std::fs::{self, File, Metadata, OpenOptions};
-use std::io;
+use std::io::{self, IoSliceMut};
 use std::ops::Range;
 use std::os::fd::AsRawFd;
 use std::os::unix::fs::{MetadataExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
 
 use preheat_model::run::Evicted;
+use rustix::fs::{Advice, fadvise};
+use rustix::io::{ReadWriteFlags, preadv2};
 
 use crate::caches::CompileCache;
 use crate::inject::Variables;
@@ -77,19 +79,18 @@ impl Drop for Caches {
 /// Evicts a file. Returns its bytes in the page cache before and after; `None` if it is not
 /// a regular file or cannot be read.
 fn evict_file(path: &Path) -> Option<(u64, u64)> {
-    let (file, is) = open(path)?;
-    let before = sum(&cached(&file, &is));
-    // SAFETY: the descriptor is open; posix_fadvise gets no pointers and drops only clean
-    // pages.
-    unsafe { libc::posix_fadvise(file.as_raw_fd(), 0, 0, libc::POSIX_FADV_DONTNEED) };
-    Some((before, sum(&cached(&file, &is))))
+    let (file, metadata) = open(path)?;
+    let before = sum(&cached(&file, &metadata));
+    // Drops only clean pages. If that fails, they stay, as the result shows.
+    let _ = fadvise(&file, 0, None, Advice::DontNeed);
+    Some((before, sum(&cached(&file, &metadata))))
 }
 
 /// The byte ranges of a file that are in the page cache, in order. `None` if it is not a
 /// regular file or cannot be read.
 pub fn cached_parts(path: &Path) -> Option<Vec<Range<u64>>> {
-    let (file, is) = open(path)?;
-    Some(cached(&file, &is))
+    let (file, metadata) = open(path)?;
+    Some(cached(&file, &metadata))
 }
 
 fn open(path: &Path) -> Option<(File, Metadata)> {
@@ -116,18 +117,18 @@ fn add(parts: &mut Vec<Range<u64>>, part: Range<u64>) {
     }
 }
 
-fn cached(file: &File, is: &Metadata) -> Vec<Range<u64>> {
+fn cached(file: &File, metadata: &Metadata) -> Vec<Range<u64>> {
     let us = preheat_host::user();
     // For files of other users the kernel reports all pages as resident.
-    let exact = if us == 0 || is.uid() == us {
-        resident(file, is.len())
+    let exact = if us == 0 || metadata.uid() == us {
+        resident(file, metadata.len())
     } else {
         None
     };
-    exact.unwrap_or_else(|| readable_at_once(file, is.len()))
+    exact.unwrap_or_else(|| readable_at_once(file, metadata.len()))
 }
 
-/// Queries `mincore`, page by page.
+/// Queries `mincore`, page by page. rustix does not have it.
 fn resident(file: &File, length: u64) -> Option<Vec<Range<u64>>> {
     let bytes = usize::try_from(length).ok()?;
     let page = preheat_host::page_size();
@@ -159,15 +160,9 @@ fn readable_at_once(file: &File, length: u64) -> Vec<Range<u64>> {
     const STEP: u64 = 64 << 10;
     let mut found = Vec::new();
     for at in (0..length).step_by(STEP as usize) {
-        let mut byte = 0u8;
-        let part = libc::iovec {
-            iov_base: (&raw mut byte).cast(),
-            iov_len: 1,
-        };
-        let offset = at as libc::off_t;
-        // SAFETY: one iovec with space for one byte, which outlives the call.
-        let read = unsafe { libc::preadv2(file.as_raw_fd(), &part, 1, offset, libc::RWF_NOWAIT) };
-        if read == 1 {
+        let mut byte = [0];
+        let mut parts = [IoSliceMut::new(&mut byte)];
+        if preadv2(file, &mut parts, at, ReadWriteFlags::NOWAIT) == Ok(1) {
             add(&mut found, at..(at + STEP).min(length));
         }
     }

@@ -134,16 +134,9 @@ pub(super) fn started_ticks(process: u32) -> u64 {
 
 /// Clock ticks per second.
 pub(super) fn ticks_per_second() -> u32 {
-    // SAFETY: sysconf gets only a number.
-    let ticks = unsafe { libc::sysconf(libc::_SC_CLK_TCK) };
-    u32::try_from(ticks).unwrap_or(100).max(1)
-}
-
-/// The page size in bytes.
-pub(super) fn page_bytes() -> u64 {
-    // SAFETY: sysconf gets only a number.
-    let bytes = unsafe { libc::sysconf(libc::_SC_PAGESIZE) };
-    u64::try_from(bytes).unwrap_or(4096)
+    u32::try_from(rustix::param::clock_ticks_per_second())
+        .unwrap_or(100)
+        .max(1)
 }
 
 #[cfg(test)]

@@ -104,7 +104,7 @@ impl Tree {
             processes: BTreeMap::new(),
             precise: proc::schedstat_counts(),
             tick: 1_000_000_000 / u64::from(proc::ticks_per_second()),
-            page: proc::page_bytes(),
+            page: preheat_host::page_size() as u64,
             peak_resident: 0,
             left_out: false,
             unrecorded: Unrecorded::default(),
