@@ -6,24 +6,23 @@
 //! namespace, of which the first becomes process 1.
 
 use std::ffi::{CString, OsString};
-use std::fs;
+use std::fs::{self, File};
 use std::io;
-use std::os::fd::RawFd;
+use std::os::fd::{AsFd, RawFd};
 use std::os::unix::ffi::OsStrExt;
 use std::path::Path;
 
 use preheat_launch::{LaunchError, inherited};
+use rustix::process::{child_subreaper, setpgid, setsid};
+use rustix::stdio::{dup2_stderr, dup2_stdin, dup2_stdout};
 
 use crate::reason::Reason;
 
 /// The reason why this process can leave nothing in the background, if there is one.
 pub(crate) fn obstacle() -> Option<Reason> {
-    let mut adopts: libc::c_int = 0;
-    // SAFETY: prctl writes one number, to a valid location.
-    let asked = unsafe { libc::prctl(libc::PR_GET_CHILD_SUBREAPER, &raw mut adopts) } == 0;
     if std::process::id() == 1 {
         Some(Reason::ProcessOne)
-    } else if asked && adopts != 0 {
+    } else if child_subreaper().is_ok_and(|adopts| adopts.is_some()) {
         Some(Reason::Adopts)
     } else if creates_children_elsewhere() {
         Some(Reason::ChildrenElsewhere)
@@ -75,32 +74,39 @@ pub(crate) fn detach(keep: &[RawFd], terminal: bool) {
         .flatten()
         .filter_map(|entry| entry.file_name().to_str()?.parse().ok())
         .collect();
-    // SAFETY: all of these take numbers, or pointers to valid sets. This process does not
-    // use the descriptors that it inherited, and exits without running destructors.
-    unsafe {
-        if terminal {
-            libc::setpgid(0, 0);
-        } else {
-            libc::setsid();
-        }
-        let null = libc::open(c"/dev/null".as_ptr(), libc::O_RDWR);
+    let _ = match terminal {
+        true => setpgid(None, None),
+        false => setsid().map(drop),
+    };
+    if let Ok(null) = File::options().read(true).write(true).open("/dev/null") {
         for stream in 0..3 {
-            libc::dup2(null, stream);
+            let _ = redirect(stream, &null);
         }
-        for fd in open {
-            if fd > 2 && !keep.contains(&fd) && fd != null {
-                libc::close(fd);
-            }
+    }
+    for fd in open {
+        if fd > 2 && !keep.contains(&fd) {
+            // SAFETY: this process does not use the descriptors that it inherited, and exits
+            // without running destructors.
+            unsafe { rustix::io::close(fd) };
         }
-        if null > 2 {
-            libc::close(null);
-        }
+    }
+    // SAFETY: these take numbers, or a pointer to a set, of which zeroes are a valid value.
+    unsafe {
         for signal in 1..65 {
             libc::signal(signal, libc::SIG_DFL);
         }
         let mut none: libc::sigset_t = std::mem::zeroed();
         libc::sigemptyset(&mut none);
         libc::pthread_sigmask(libc::SIG_SETMASK, &none, std::ptr::null_mut());
+    }
+}
+
+/// Makes a standard stream refer to another open file.
+pub(crate) fn redirect(stream: RawFd, to: impl AsFd) -> rustix::io::Result<()> {
+    match stream {
+        0 => dup2_stdin(to),
+        1 => dup2_stdout(to),
+        _ => dup2_stderr(to),
     }
 }
 

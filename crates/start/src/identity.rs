@@ -73,6 +73,8 @@ impl Identity {
         text.put("exactly", stamp(&invocation.interpreter).as_bytes());
         let terminal = has_terminal();
         if terminal {
+            // Not by rustix, in which a process ID is never 0: it is 0 for a session of another
+            // namespace.
             // SAFETY: getsid takes a number and cannot fail for this process.
             text.put("session", unsafe { libc::getsid(0) }.to_string().as_bytes());
         }
@@ -110,11 +112,11 @@ pub(crate) fn name(text: &[u8]) -> String {
 pub(crate) fn stamp(path: &Path) -> String {
     fs::metadata(path).map_or_else(
         |_| String::new(),
-        |is| {
+        |file| {
             let time = |seconds, rest| i128::from(seconds) * 1_000_000_000 + i128::from(rest);
-            let modified = time(is.mtime(), is.mtime_nsec());
-            let changed = time(is.ctime(), is.ctime_nsec());
-            let (size, inode, device) = (is.size(), is.ino(), is.dev());
+            let modified = time(file.mtime(), file.mtime_nsec());
+            let changed = time(file.ctime(), file.ctime_nsec());
+            let (size, inode, device) = (file.size(), file.ino(), file.dev());
             format!("{modified} {changed} {size} {inode} {device}")
         },
     )
@@ -125,9 +127,9 @@ pub(crate) fn stamp(path: &Path) -> String {
 pub(crate) fn lasting_stamp(path: &Path) -> String {
     fs::metadata(path).map_or_else(
         |_| String::new(),
-        |is| {
-            let time = i128::from(is.mtime()) * 1_000_000_000 + i128::from(is.mtime_nsec());
-            format!("{time} {} {}", is.size(), is.ino())
+        |file| {
+            let time = i128::from(file.mtime()) * 1_000_000_000 + i128::from(file.mtime_nsec());
+            format!("{time} {} {}", file.size(), file.ino())
         },
     )
 }
@@ -206,6 +208,7 @@ fn process(text: &mut Text) -> io::Result<()> {
     }
     for kind in 0..16 {
         let mut limit = MaybeUninit::<libc::rlimit>::uninit();
+        // By number: a kernel may know more or fewer resources than rustix names.
         // SAFETY: getrlimit writes one struct if it returns 0; resources that the kernel
         // does not know are an error.
         let limit = unsafe {
@@ -232,7 +235,8 @@ fn process(text: &mut Text) -> io::Result<()> {
 }
 
 /// Properties that only system calls return: priorities, the memory policy, restrictions that
-/// `prctl` has set. If a call is forbidden or unknown, its error is used instead.
+/// `prctl` has set. If a call is forbidden or unknown, its error is used instead. rustix has only
+/// some of these calls, and it checks their results, which may be of a newer kernel.
 fn in_kernel() -> Vec<String> {
     const GET_SPECULATION: libc::c_int = 52;
     const GET_IO_FLUSHER: libc::c_int = 58;
@@ -419,7 +423,7 @@ mod tests {
         let before = stamp(&path);
         let file = fs::File::options().write(true).open(&path);
         let file = file.expect("it is ours");
-        let modified = file.metadata().and_then(|is| is.modified());
+        let modified = file.metadata().and_then(|metadata| metadata.modified());
         // Until the clock of the file system has advanced.
         std::thread::sleep(std::time::Duration::from_millis(20));
         fs::write(&path, "two").expect("it is written");

@@ -6,8 +6,7 @@
 use std::ffi::{OsStr, OsString};
 use std::fs::{self, File};
 use std::io::{self, Read, Seek};
-use std::mem::ManuallyDrop;
-use std::os::fd::FromRawFd;
+use std::os::fd::AsFd;
 use std::os::unix::ffi::{OsStrExt, OsStringExt};
 use std::os::unix::fs::FileExt;
 use std::path::{Path, PathBuf};
@@ -213,7 +212,7 @@ fn main(
 /// between processes (`/dev/stdin`, `/dev/fd/63`), also through symlinks.
 fn is_stream(script: &Path) -> bool {
     const MAX_LINKS: usize = 40;
-    if fs::metadata(script).is_ok_and(|is| !is.is_file() && !is.is_dir()) {
+    if fs::metadata(script).is_ok_and(|found| !found.is_file() && !found.is_dir()) {
         return true;
     }
     let mut at = script.to_owned();
@@ -240,8 +239,8 @@ fn is_stream(script: &Path) -> bool {
 /// Reads a program from standard input without consuming it, if that is a file.
 fn standard_input() -> Result<Vec<u8>, Reason> {
     let failed = |why: io::Error| Reason::InputUnreadable(why.into());
-    // SAFETY: the descriptor is not closed by this, and nothing else uses it meanwhile.
-    let mut input = ManuallyDrop::new(unsafe { File::from_raw_fd(0) });
+    let input = io::stdin().as_fd().try_clone_to_owned();
+    let mut input = File::from(input.map_err(failed)?);
     let metadata = input.metadata().map_err(failed)?;
     if !metadata.is_file() {
         return Err(Reason::InputNotFile);

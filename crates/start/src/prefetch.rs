@@ -94,7 +94,7 @@ fn parts(observed: &Observations, path: &Path, file: &File) -> Vec<Range<u64>> {
     if let Some(parts) = observed.ranges.get(path) {
         return parts.clone();
     }
-    let length = file.metadata().map_or(0, |is| is.len());
+    let length = file.metadata().map_or(0, |metadata| metadata.len());
     std::iter::once(0..length.min(MAX_UNKNOWN_RANGE))
         .filter(|part| !part.is_empty())
         .collect()
@@ -145,9 +145,8 @@ mod tests {
     }
 
     fn drop_pages(file: &File) {
-        use std::os::fd::AsRawFd;
-        // SAFETY: the descriptor is open, and no pointers are passed.
-        unsafe { libc::posix_fadvise(file.as_raw_fd(), 0, 0, libc::POSIX_FADV_DONTNEED) };
+        use rustix::fs::{Advice, fadvise};
+        fadvise(file, 0, None, Advice::DontNeed).expect("a file has pages");
     }
 
     fn there(path: &Path) -> u64 {

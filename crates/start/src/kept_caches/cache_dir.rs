@@ -1,14 +1,15 @@
 //! The cache directory: its path, and the files in it.
 
 use std::collections::BTreeMap;
-use std::ffi::{CString, OsString};
+use std::ffi::OsString;
 use std::fs::{self, DirBuilder};
 use std::io;
-use std::os::unix::ffi::OsStrExt;
 use std::os::unix::fs::{DirBuilderExt, MetadataExt};
 use std::path::{Component, Path, PathBuf};
 
 use preheat_launch::caches::CompileCache;
+use rustix::fs::{CWD, RenameFlags, renameat_with, statvfs};
+use rustix::io::Errno;
 
 use super::header::{BundleError, failed};
 use super::portability;
@@ -81,16 +82,16 @@ pub(super) fn list(cache_dir: &Path) -> io::Result<(Vec<CacheFile>, usize)> {
             };
             for entry in entries {
                 let path = directory.join(entry?.file_name());
-                let Ok(is) = fs::symlink_metadata(cache_dir.join(&path)) else {
+                let Ok(metadata) = fs::symlink_metadata(cache_dir.join(&path)) else {
                     continue;
                 };
                 if portability::is_passing(cache, &path) {
                     continue;
                 }
-                if is.is_dir() {
+                if metadata.is_dir() {
                     directories.push(path);
-                } else if is.is_file() {
-                    let size = is.size();
+                } else if metadata.is_file() {
+                    let size = metadata.size();
                     found.push(CacheFile { cache, path, size });
                 } else {
                     strange += 1;
@@ -104,20 +105,9 @@ pub(super) fn list(cache_dir: &Path) -> io::Result<(Vec<CacheFile>, usize)> {
 
 /// The number of free bytes; `u64::MAX` if unknown.
 pub(super) fn free_space(cache_dir: &Path) -> u64 {
-    use std::os::unix::ffi::OsStrExt;
-    let Ok(path) = CString::new(cache_dir.as_os_str().as_bytes()) else {
-        return u64::MAX;
-    };
-    let mut filesystem = std::mem::MaybeUninit::<libc::statvfs>::uninit();
-    // SAFETY: the path ends with a NUL, and the struct is read only if statvfs returned 0
-    // and filled it.
-    unsafe {
-        if libc::statvfs(path.as_ptr(), filesystem.as_mut_ptr()) != 0 {
-            return u64::MAX;
-        }
-        let filesystem = filesystem.assume_init();
+    statvfs(cache_dir).map_or(u64::MAX, |filesystem| {
         filesystem.f_bavail.saturating_mul(filesystem.f_frsize)
-    }
+    })
 }
 
 // Moves unpacked files to where programs look for them.
@@ -175,29 +165,14 @@ fn has_something(path: &Path) -> bool {
 
 /// Moves a file to a name that does not exist yet.
 fn move_new(from: &Path, to: &Path) -> io::Result<()> {
-    let path = |path: &Path| CString::new(path.as_os_str().as_bytes());
-    let (old, new) = (path(from)?, path(to)?);
-    // SAFETY: both paths end with NULs and live until the call has returned.
-    let moved = unsafe {
-        libc::renameat2(
-            libc::AT_FDCWD,
-            old.as_ptr(),
-            libc::AT_FDCWD,
-            new.as_ptr(),
-            libc::RENAME_NOREPLACE,
-        )
-    };
-    if moved == 0 {
-        return Ok(());
-    }
-    let why = io::Error::last_os_error();
-    match why.raw_os_error() {
+    match renameat_with(CWD, from, CWD, to, RenameFlags::NOREPLACE) {
+        Ok(()) => Ok(()),
         // Not every file system supports this; then the check and the move are not atomic.
-        Some(libc::EINVAL | libc::ENOSYS) if fs::symlink_metadata(to).is_err() => {
+        Err(Errno::INVAL | Errno::NOSYS) if fs::symlink_metadata(to).is_err() => {
             fs::rename(from, to)
         }
-        Some(libc::EINVAL | libc::ENOSYS) => Err(io::ErrorKind::AlreadyExists.into()),
-        _ => Err(why),
+        Err(Errno::INVAL | Errno::NOSYS) => Err(io::ErrorKind::AlreadyExists.into()),
+        Err(why) => Err(why.into()),
     }
 }
 

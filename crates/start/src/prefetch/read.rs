@@ -3,13 +3,19 @@
 
 use std::collections::VecDeque;
 use std::fs::{File, OpenOptions};
+use std::io::IoSliceMut;
 use std::mem::MaybeUninit;
+use std::num::NonZeroU64;
 use std::ops::Range;
 use std::os::fd::AsRawFd;
 use std::os::unix::fs::OpenOptionsExt;
 use std::path::Path;
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicU64, Ordering};
+
+use rustix::fs::{Advice, fadvise, sendfile};
+use rustix::io::{Errno, ReadWriteFlags, preadv2};
+use rustix::process::{Pid, test_kill_process};
 
 use super::MAX_UNKNOWN_RANGE;
 use crate::observations::Observations;
@@ -82,7 +88,7 @@ fn one<'a>(
     let Some(file) = open(work.path) else {
         return true;
     };
-    let length = file.metadata().map_or(0, |is| is.len());
+    let length = file.metadata().map_or(0, |metadata| metadata.len());
     let part = match work.part {
         Some(part) => part.start.min(length)..part.end.min(length),
         None => {
@@ -121,27 +127,26 @@ pub(super) fn open(path: &Path) -> Option<File> {
         file.ok()
     };
     let file = open(libc::O_NOATIME).or_else(|| open(0))?;
-    file.metadata().is_ok_and(|is| is.is_file()).then_some(file)
+    let is_file = file.metadata().is_ok_and(|metadata| metadata.is_file());
+    is_file.then_some(file)
 }
 
 /// Makes the kernel read the range, without waiting.
 fn ask_for(file: &File, part: &Range<u64>) {
     for begin in (part.start..part.end).step_by(REQUEST as usize) {
-        let bytes = REQUEST.min(part.end - begin);
-        let (begin, bytes) = (begin as libc::off_t, bytes as libc::off_t);
-        // SAFETY: the descriptor is open, and no pointers are passed.
-        unsafe { libc::posix_fadvise(file.as_raw_fd(), begin, bytes, libc::POSIX_FADV_WILLNEED) };
+        let bytes = NonZeroU64::new(REQUEST.min(part.end - begin));
+        // Without it, the next step reads them.
+        let _ = fadvise(file, begin, bytes, Advice::WillNeed);
     }
 }
 
 /// Waits until the range is cached, by sending it to /dev/null, which copies nothing.
 fn wait_for(file: &File, part: &Range<u64>, nowhere: &File) {
-    let mut at = part.start as libc::off_t;
-    while (at as u64) < part.end {
-        let bytes = (part.end - at as u64) as usize;
-        // SAFETY: both descriptors are open; the kernel advances the offset.
-        let sent = unsafe { libc::sendfile(nowhere.as_raw_fd(), file.as_raw_fd(), &mut at, bytes) };
-        if sent <= 0 {
+    let mut at = part.start;
+    while at < part.end {
+        // The kernel advances the offset.
+        let bytes = (part.end - at) as usize;
+        if !matches!(sendfile(nowhere, file, Some(&mut at), bytes), Ok(1..)) {
             return;
         }
     }
@@ -149,22 +154,15 @@ fn wait_for(file: &File, part: &Range<u64>, nowhere: &File) {
 
 /// Returns true while the process exists.
 fn runs(program: u32) -> bool {
-    // SAFETY: signal 0 only checks for existence; no pointers are passed.
-    unsafe {
-        libc::kill(program as libc::pid_t, 0) == 0 || *libc::__errno_location() != libc::ESRCH
-    }
+    let program = Pid::from_raw(program as libc::pid_t);
+    program.is_none_or(|program| test_kill_process(program) != Err(Errno::SRCH))
 }
 
 /// Returns true if a byte can be read without waiting for a disk.
 pub(super) fn is_byte_there(file: &File, at: u64) -> bool {
-    let mut byte = 0u8;
-    let part = libc::iovec {
-        iov_base: (&raw mut byte).cast(),
-        iov_len: 1,
-    };
-    let at = at as libc::off_t;
-    // SAFETY: one iovec with room for one byte, which outlives the call.
-    unsafe { libc::preadv2(file.as_raw_fd(), &part, 1, at, libc::RWF_NOWAIT) >= 0 }
+    let mut byte = [0];
+    let mut parts = [IoSliceMut::new(&mut byte)];
+    preadv2(file, &mut parts, at, ReadWriteFlags::NOWAIT).is_ok()
 }
 
 /// Returns true if a range is in the page cache, as far as the kernel reports it.
@@ -175,6 +173,7 @@ fn is_part_there(file: &File, part: &Range<u64>) -> bool {
         [part.start, part.end - part.start],
         MaybeUninit::<[u64; 5]>::uninit(),
     );
+    // rustix does not have this call.
     // SAFETY: the kernel reads two numbers and, if it returns 0, writes five, the first of
     // which is the number of cached pages.
     let pages = unsafe {
@@ -182,8 +181,7 @@ fn is_part_there(file: &File, part: &Range<u64>) -> bool {
         let failed = libc::syscall(CACHESTAT, fd, range.as_ptr(), found.as_mut_ptr(), 0u32);
         (failed == 0).then(|| found.assume_init()[0])
     };
-    // SAFETY: sysconf takes a number only.
-    let page = unsafe { libc::sysconf(libc::_SC_PAGESIZE) }.max(1) as u64;
+    let page = preheat_host::page_size() as u64;
     let whole = part.end.div_ceil(page) - part.start / page;
     match pages {
         Some(pages) => pages >= whole,

@@ -3,15 +3,24 @@
 //!
 //! With a terminal, this process shares a process group with the program, which then gets
 //! signals from the terminal directly. Signals sent to this process alone are forwarded.
+//!
+//! Masks, actions and values of signals go through libc: rustix leaves them to the C library.
 
+use std::fs::File;
 use std::io;
 use std::mem::MaybeUninit;
-use std::os::fd::{AsFd, AsRawFd, FromRawFd, OwnedFd, RawFd};
-use std::time::Instant;
+use std::os::fd::{AsFd, AsRawFd, BorrowedFd, FromRawFd, OwnedFd, RawFd};
+use std::time::{Duration, Instant};
 
 use preheat_launch::sender;
+use rustix::event::{PollFd, PollFlags, Timespec, poll};
+use rustix::process::{
+    DumpableBehavior, Pid, PidfdFlags, Resource, Rlimit, Signal, pidfd_open, pidfd_send_signal,
+    set_dumpable_behavior, setrlimit,
+};
 
 use super::socket::Connection;
+use crate::background::redirect;
 
 /// The exit status of a program.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -46,16 +55,11 @@ impl Child {
         if parent_of(supervisor)? != parent as libc::pid_t {
             return None;
         }
-        // SAFETY: pidfd_open takes numbers and returns a new descriptor, which is owned at
-        // once.
-        let handle = unsafe {
-            let handle = libc::syscall(libc::SYS_pidfd_open, process, 0) as RawFd;
-            (handle >= 0).then(|| OwnedFd::from_raw_fd(handle))
-        };
+        let handle = pidfd_open(Pid::from_raw(process)?, PidfdFlags::empty());
         Some(Child {
             process,
             supervisor,
-            handle,
+            handle: handle.ok(),
             released: false,
         })
     }
@@ -77,8 +81,7 @@ impl Child {
         };
         loop {
             let left = deadline.saturating_duration_since(Instant::now());
-            let milliseconds = left.as_micros().div_ceil(1000) as libc::c_int;
-            if wait(&[handle.as_raw_fd()], milliseconds) == [true] {
+            if wait(&[handle.as_fd()], Some(left)) == [true] {
                 return true;
             }
             if left.is_zero() {
@@ -96,18 +99,8 @@ impl Child {
 impl Drop for Child {
     fn drop(&mut self) {
         if let (false, Some(handle)) = (self.released, &self.handle) {
-            let (none, kill) = (std::ptr::null::<libc::siginfo_t>(), libc::SIGKILL);
-            // SAFETY: the descriptor is that of the process; the rest are numbers and a
-            // null pointer, which is allowed.
-            unsafe {
-                libc::syscall(
-                    libc::SYS_pidfd_send_signal,
-                    handle.as_raw_fd(),
-                    kill,
-                    none,
-                    0,
-                )
-            };
+            // If it has exited, there is nothing to kill.
+            let _ = pidfd_send_signal(handle, Signal::KILL);
         }
     }
 }
@@ -184,8 +177,7 @@ impl RunningProgram {
                     _ => {}
                 }
             }
-            let connection = self.connection.as_fd().as_raw_fd();
-            wait(&[connection, self.signals.as_raw_fd()], -1);
+            wait(&[self.connection.as_fd(), self.signals.as_fd()], None);
             self.pass_signals();
             if self.connection.fill().is_err() {
                 return self.wait_without_supervisor();
@@ -196,7 +188,7 @@ impl RunningProgram {
     /// Waits for the program after its supervisor was killed.
     fn wait_without_supervisor(&self) -> End {
         while let Some(handle) = &self.child.handle {
-            let ready = wait(&[handle.as_raw_fd(), self.signals.as_raw_fd()], -1);
+            let ready = wait(&[handle.as_fd(), self.signals.as_fd()], None);
             self.pass_signals();
             if ready.first() == Some(&true) {
                 break;
@@ -305,17 +297,15 @@ impl Queued {
 /// Kills this process with the signal that killed the program; without a core file, which
 /// would be that of this process.
 pub(crate) fn die(signal: i32) {
-    // SAFETY: all of these take numbers, or a pointer to a valid struct.
-    unsafe {
-        let none = libc::rlimit {
-            rlim_cur: 0,
-            rlim_max: 0,
-        };
-        libc::setrlimit(libc::RLIMIT_CORE, &none);
-        libc::prctl(libc::PR_SET_DUMPABLE, 0);
-        set_default_and_unblock(signal);
-        libc::raise(signal);
-    }
+    let none = Rlimit {
+        current: Some(0),
+        maximum: Some(0),
+    };
+    let _ = setrlimit(Resource::Core, none);
+    let _ = set_dumpable_behavior(DumpableBehavior::NotDumpable);
+    set_default_and_unblock(signal);
+    // SAFETY: raise takes a number, and the action of the signal is the default one.
+    unsafe { libc::raise(signal) };
 }
 
 /// Resets a signal to its default action and unblocks it; returns the previous mask.
@@ -336,40 +326,26 @@ fn set_default_and_unblock(signal: i32) -> libc::sigset_t {
 
 /// Closes the descriptors; standard streams are redirected to /dev/null.
 fn close_inherited(descriptors: &[RawFd]) {
-    // SAFETY: the path ends with a NUL. The descriptors were inherited, and nothing in this
-    // process uses them any more, except for the standard streams, which stay valid.
-    unsafe {
-        let null = libc::open(c"/dev/null".as_ptr(), libc::O_RDWR | libc::O_CLOEXEC);
-        for &fd in descriptors {
-            if fd > 2 {
-                libc::close(fd);
-            } else if null >= 0 {
-                libc::dup2(null, fd);
-            }
+    let null = File::options().read(true).write(true).open("/dev/null");
+    for &fd in descriptors {
+        if fd > 2 {
+            // SAFETY: this process inherited it, and nothing in it uses it any more.
+            unsafe { rustix::io::close(fd) };
+        } else if let Ok(null) = &null {
+            let _ = redirect(fd, null);
         }
     }
 }
 
-/// Waits until a descriptor is readable or closed; returns which ones are. -1 milliseconds
-/// mean forever.
-fn wait(descriptors: &[RawFd], milliseconds: libc::c_int) -> Vec<bool> {
-    let mut polls: Vec<libc::pollfd> = descriptors
-        .iter()
-        .map(|&fd| libc::pollfd {
-            fd,
-            events: libc::POLLIN,
-            revents: 0,
-        })
-        .collect();
-    // SAFETY: poll reads and writes as many structs as the vector holds.
-    unsafe {
-        libc::poll(
-            polls.as_mut_ptr(),
-            polls.len() as libc::nfds_t,
-            milliseconds,
-        )
-    };
-    polls.iter().map(|poll| poll.revents != 0).collect()
+/// Waits until a descriptor is readable or closed, without a limit if there is no `timeout`;
+/// returns which ones are.
+fn wait(descriptors: &[BorrowedFd<'_>], timeout: Option<Duration>) -> Vec<bool> {
+    let watched = descriptors.iter().map(|fd| PollFd::new(fd, PollFlags::IN));
+    let mut polls: Vec<PollFd<'_>> = watched.collect();
+    let timeout = timeout.and_then(|timeout| Timespec::try_from(timeout).ok());
+    // A signal may interrupt it; then none is ready.
+    let _ = poll(&mut polls, timeout.as_ref());
+    polls.iter().map(|it| !it.revents().is_empty()).collect()
 }
 
 /// Returns true for signals that the kernel sends to a whole group on behalf of its terminal.

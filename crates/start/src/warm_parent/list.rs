@@ -6,6 +6,8 @@ use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
+use rustix::process::{Pid, Signal, kill_process};
+
 use super::follow::Child;
 use super::request::word;
 use super::socket::{Connection, peer};
@@ -181,14 +183,7 @@ fn last_used(parent: &Parent) -> Option<SystemTime> {
 
 /// The memory of the machine, in bytes.
 fn all_memory() -> u64 {
-    // SAFETY: sysconf takes a number.
-    let (pages, size) = unsafe {
-        (
-            libc::sysconf(libc::_SC_PHYS_PAGES),
-            libc::sysconf(libc::_SC_PAGESIZE),
-        )
-    };
-    pages.max(0).unsigned_abs() * size.max(0).unsigned_abs()
+    preheat_host::total_memory().unwrap_or(0)
 }
 
 /// Stops a parent by killing it; its waiting children exit with it. No program depends on it.
@@ -200,9 +195,11 @@ pub(crate) fn leave(parent: &Parent) -> Vec<Child> {
     children.iter_mut().flatten().for_each(Child::keep_alive);
     let asked = Connection::open(&parent.socket, Instant::now());
     if asked.is_ok_and(|connection| connection.is_with(parent.process)) {
-        // SAFETY: kill takes numbers. The kernel reported that this process listens on the
-        // socket of the parent, so the process ID has not been reused.
-        unsafe { libc::kill(parent.process as libc::pid_t, libc::SIGKILL) };
+        // The kernel reported that this process listens on the socket of the parent, so the
+        // process ID has not been reused.
+        if let Some(process) = Pid::from_raw(parent.process as libc::pid_t) {
+            let _ = kill_process(process, Signal::KILL);
+        }
     }
     // One that has begun to serve a start has removed its file, and becomes a program.
     let waits: Vec<bool> = standbys.iter().map(Waiting::is_listed).collect();

@@ -4,16 +4,22 @@
 //! The process that creates it is reparented to init: the program that this process executes
 //! must not find a child that it did not start.
 
-use std::ffi::{CStr, OsStr, OsString};
+use std::ffi::{OsStr, OsString};
 use std::fs::{self, File, OpenOptions};
 use std::io::{self, Read, Seek, Write};
-use std::os::fd::{AsRawFd, FromRawFd, OwnedFd, RawFd};
+use std::os::fd::{AsFd, AsRawFd, BorrowedFd, OwnedFd, RawFd};
 use std::os::unix::ffi::OsStrExt;
 use std::os::unix::fs::OpenOptionsExt;
 use std::os::unix::process::CommandExt;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
+
+use rustix::event::{PollFd, PollFlags, poll};
+use rustix::fs::{MemfdFlags, memfd_create};
+use rustix::io::fcntl_dupfd_cloexec;
+use rustix::net::{AddressFamily, SocketFlags, SocketType, socketpair};
+use rustix::process::{PidfdFlags, getpid, pidfd_open};
 
 use super::influence::{HARMLESS, INFLUENCES, skeleton};
 use super::learned::{Ahead, LIBRARIES, Learned, is_of_libraries};
@@ -141,16 +147,17 @@ impl ParentRequest<'_> {
     /// Has a parent created, at once or after the program that this process executes has
     /// exited.
     pub(crate) fn make(&self, after_us: bool) -> io::Result<()> {
-        let ended = if after_us { Some(handle()?) } else { None };
+        let handle = || pidfd_open(getpid(), PidfdFlags::empty());
+        let ended = after_us.then(handle).transpose()?;
         self.fork(ended, None)
     }
 
     /// Has a parent created at once. The returned pipe delivers progress messages, and closes
     /// when the parent is ready or has failed.
     pub(crate) fn make_watched(&self) -> io::Result<File> {
-        let (ours, theirs) = pipe()?;
-        self.fork(None, Some(theirs))?;
-        Ok(ours.into())
+        let (ours, theirs) = io::pipe()?;
+        self.fork(None, Some(theirs.into()))?;
+        Ok(OwnedFd::from(ours).into())
     }
 
     fn fork(&self, ended: Option<OwnedFd>, progress: Option<OwnedFd>) -> io::Result<()> {
@@ -227,8 +234,14 @@ impl ParentRequest<'_> {
         progress: Option<&OwnedFd>,
         plan: &[u8],
     ) -> io::Result<Outcome> {
-        let (ours, theirs) = channel()?;
-        let ledger = memory(c"preheat-ledger")?;
+        // It preserves the boundaries of messages.
+        let (ours, theirs) = socketpair(
+            AddressFamily::UNIX,
+            SocketType::SEQPACKET,
+            SocketFlags::CLOEXEC,
+            None,
+        )?;
+        let ledger = memory("preheat-ledger")?;
         // SAFETY: this process has one thread, so a forked child may do anything that it may.
         let parent = match unsafe { libc::fork() } {
             -1 => return Err(io::Error::last_os_error()),
@@ -283,10 +296,11 @@ impl ParentRequest<'_> {
             .truncate(false)
             .mode(0o600)
             .open(self.directories.run.join(whole + ".lock"))?;
-        let how = libc::LOCK_EX | if waits { 0 } else { libc::LOCK_NB };
-        // SAFETY: flock takes numbers; the file is open.
-        let locked = unsafe { libc::flock(lock.as_raw_fd(), how) } == 0;
-        Ok(locked.then_some(lock))
+        let is_locked = match waits {
+            true => lock.lock().is_ok(),
+            false => lock.try_lock().is_ok(),
+        };
+        Ok(is_locked.then_some(lock))
     }
 
     fn become_parent(
@@ -298,39 +312,33 @@ impl ParentRequest<'_> {
         plan: &[u8],
     ) -> io::Error {
         let prepared = || -> io::Result<Command> {
-            let mut plan_file = memory(c"preheat-plan")?;
+            let mut plan_file = memory("preheat-plan")?;
             plan_file.write_all(plan)?;
             plan_file.rewind()?;
-            let output_file = memory(c"preheat-output")?;
-            let error_file = memory(c"preheat-error")?;
-            // SAFETY: fcntl and dup2 take numbers. The descriptors are first moved above the
-            // targets, and then to the targets, where they stay open across `exec`.
-            unsafe {
-                let above = |file: &dyn AsRawFd| {
-                    let fd = libc::fcntl(file.as_raw_fd(), libc::F_DUPFD_CLOEXEC, PROGRESS + 1);
-                    if fd < 0 {
-                        Err(io::Error::last_os_error())
-                    } else {
-                        Ok(fd)
-                    }
-                };
-                let (plan, lock, output) = (above(&plan_file)?, above(lock)?, above(&output_file)?);
-                let (error, tracer, ledger) = (above(&error_file)?, above(tracer)?, above(ledger)?);
-                let progress = progress.map(|fd| above(fd)).transpose()?;
-                // Their numbers may be those of the targets, so they must not be closed.
-                std::mem::forget((plan_file, output_file, error_file));
-                let moves = [
-                    (output, 1),
-                    (error, 2),
-                    (plan, PLAN),
-                    (lock, LOCK),
-                    (tracer, TRACER),
-                    (ledger, LEDGER),
-                ];
-                for (from, to) in moves.into_iter().chain(progress.map(|fd| (fd, PROGRESS))) {
-                    if libc::dup2(from, to) < 0 {
-                        return Err(io::Error::last_os_error());
-                    }
+            let output_file = memory("preheat-output")?;
+            let error_file = memory("preheat-error")?;
+            // They are first moved above the targets, and then to the targets, where they stay
+            // open across `exec`.
+            let above = |file: BorrowedFd<'_>| fcntl_dupfd_cloexec(file, PROGRESS + 1);
+            let mut moves = vec![
+                (above(output_file.as_fd())?, 1),
+                (above(error_file.as_fd())?, 2),
+                (above(plan_file.as_fd())?, PLAN),
+                (above(lock.as_fd())?, LOCK),
+                (above(tracer.as_fd())?, TRACER),
+                (above(ledger.as_fd())?, LEDGER),
+            ];
+            if let Some(progress) = progress {
+                moves.push((above(progress.as_fd())?, PROGRESS));
+            }
+            // Their numbers may be those of the targets, so they must not be closed.
+            std::mem::forget((plan_file, output_file, error_file));
+            for (from, to) in &moves {
+                // Not by rustix, whose `dup2` takes the owner of the target.
+                // SAFETY: dup2 takes numbers. From here on this process uses the targets only
+                // under their new meaning.
+                if unsafe { libc::dup2(from.as_raw_fd(), *to) } < 0 {
+                    return Err(io::Error::last_os_error());
                 }
             }
             let mut command = Command::new(&self.invocation.interpreter);
@@ -483,61 +491,14 @@ impl ParentRequest<'_> {
     }
 }
 
-/// A socket pair that preserves message boundaries.
-fn channel() -> io::Result<(OwnedFd, OwnedFd)> {
-    let mut ends = [0; 2];
-    let kind = libc::SOCK_SEQPACKET | libc::SOCK_CLOEXEC;
-    // SAFETY: socketpair writes two descriptors, which are owned at once.
-    unsafe {
-        match libc::socketpair(libc::AF_UNIX, kind, 0, ends.as_mut_ptr()) {
-            0 => Ok((OwnedFd::from_raw_fd(ends[0]), OwnedFd::from_raw_fd(ends[1]))),
-            _ => Err(io::Error::last_os_error()),
-        }
-    }
-}
-
-/// The two ends of a pipe, closed by `exec`.
-fn pipe() -> io::Result<(OwnedFd, OwnedFd)> {
-    let mut ends = [0; 2];
-    // SAFETY: pipe2 writes two descriptors, which are owned at once.
-    unsafe {
-        match libc::pipe2(ends.as_mut_ptr(), libc::O_CLOEXEC) {
-            0 => Ok((OwnedFd::from_raw_fd(ends[0]), OwnedFd::from_raw_fd(ends[1]))),
-            _ => Err(io::Error::last_os_error()),
-        }
-    }
-}
-
 /// An anonymous file in memory.
-fn memory(name: &CStr) -> io::Result<File> {
-    // SAFETY: the name ends with a NUL; the new descriptor is owned at once.
-    unsafe {
-        let fd = libc::memfd_create(name.as_ptr(), libc::MFD_CLOEXEC);
-        match fd {
-            -1 => Err(io::Error::last_os_error()),
-            fd => Ok(File::from_raw_fd(fd)),
-        }
-    }
-}
-
-/// A pidfd of this process, which stays valid across `exec`.
-fn handle() -> io::Result<OwnedFd> {
-    // SAFETY: pidfd_open takes numbers; the new descriptor is owned at once. It is closed
-    // by `exec`.
-    unsafe {
-        match libc::syscall(libc::SYS_pidfd_open, libc::getpid(), 0) {
-            -1 => Err(io::Error::last_os_error()),
-            fd => Ok(OwnedFd::from_raw_fd(fd as RawFd)),
-        }
-    }
+fn memory(name: &str) -> io::Result<File> {
+    Ok(memfd_create(name, MemfdFlags::CLOEXEC)?.into())
 }
 
 fn wait(ended: &OwnedFd) {
-    let mut poll = libc::pollfd {
-        fd: ended.as_raw_fd(),
-        events: libc::POLLIN,
-        revents: 0,
-    };
-    // SAFETY: poll reads and writes one struct.
-    while unsafe { libc::poll(&mut poll, 1, -1) } < 1 {}
+    while !matches!(
+        poll(&mut [PollFd::new(ended, PollFlags::IN)], None),
+        Ok(1..)
+    ) {}
 }

@@ -4,9 +4,10 @@
 use std::ffi::OsString;
 use std::fs::{self, File};
 use std::io::{self, Read};
-use std::os::fd::AsRawFd;
 use std::path::PathBuf;
 use std::time::{Duration, Instant};
+
+use rustix::event::{PollFd, PollFlags, Timespec, poll};
 
 use super::make::ParentRequest;
 use super::recorded::learn_from;
@@ -170,20 +171,14 @@ impl Lines {
                 return Ok(Some(String::from_utf8_lossy(&line[..end]).into_owned()));
             }
             let left = self.until.saturating_duration_since(Instant::now());
-            let mut poll = libc::pollfd {
-                fd: self.from.as_raw_fd(),
-                events: libc::POLLIN,
-                revents: 0,
-            };
-            // Rounded up, so that the deadline has passed when poll times out.
-            let milliseconds = i32::try_from(left.as_millis() + 1).unwrap_or(i32::MAX);
-            // SAFETY: poll reads and writes one valid struct.
-            let ready = unsafe { libc::poll(&mut poll, 1, milliseconds) };
-            if ready == 0 || left.is_zero() {
+            let timeout = Timespec::try_from(left).ok();
+            let mut wanted = [PollFd::new(&self.from, PollFlags::IN)];
+            let ready = poll(&mut wanted, timeout.as_ref());
+            if ready == Ok(0) || left.is_zero() {
                 return Ok(None);
             }
             let mut bytes = [0; 512];
-            if ready > 0 {
+            if ready.is_ok() {
                 match self.from.read(&mut bytes)? {
                     0 => return Ok(None),
                     length => self.rest.extend_from_slice(&bytes[..length]),

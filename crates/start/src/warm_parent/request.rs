@@ -5,12 +5,15 @@ use std::collections::HashSet;
 use std::ffi::{CStr, OsString};
 use std::fs::{self, OpenOptions};
 use std::io;
-use std::os::fd::{AsRawFd, OwnedFd, RawFd};
+use std::os::fd::{AsFd, BorrowedFd, OwnedFd, RawFd};
 use std::os::unix::ffi::OsStrExt;
 use std::os::unix::fs::OpenOptionsExt;
 
 use preheat_launch::inherited;
+use rustix::fs::Mode;
+use rustix::process::{WaitId, WaitIdOptions, umask, waitid};
 
+use super::socket::MAX_SENT;
 use crate::invocation::Invocation;
 use crate::reason::Reason;
 
@@ -19,7 +22,7 @@ unsafe extern "C" {
 }
 
 /// The most descriptors that can be sent at once, less one for the directory.
-const MAX_DESCRIPTORS: usize = 252;
+const MAX_DESCRIPTORS: usize = MAX_SENT - 1;
 
 /// The most variables: a child sets each one separately, which takes linear time.
 const MAX_VARIABLES: usize = 4096;
@@ -75,20 +78,20 @@ impl Inherited {
             return Err(Reason::ServiceManager);
         }
         let (blocked, ignored) = signals();
-        // SAFETY: both only take numbers; the umask is restored at once, and no other thread
-        // could create files in between.
-        let (umask, group) = unsafe {
-            let umask = libc::umask(0o077);
-            libc::umask(umask);
-            (umask, libc::getpgrp())
-        };
+        // Restored at once; no other thread could create files in between.
+        let mask = umask(Mode::from_raw_mode(0o077));
+        umask(mask);
+        // Not by rustix, in which a process ID is never 0: it is 0 for a group of another
+        // namespace.
+        // SAFETY: getpgrp takes nothing and cannot fail.
+        let group = unsafe { libc::getpgrp() };
         Ok(Inherited {
             environment,
             descriptors,
             directory: directory.into(),
             blocked,
             ignored,
-            umask,
+            umask: mask.as_raw_mode(),
             group,
         })
     }
@@ -140,10 +143,15 @@ impl Inherited {
     }
 
     /// The descriptors to send with the request: the working directory, then the others.
-    pub(crate) fn sent(&self) -> Vec<RawFd> {
-        let mut all = vec![self.directory.as_raw_fd()];
-        all.extend(&self.descriptors);
-        all
+    pub(crate) fn sent(&self) -> Vec<BorrowedFd<'_>> {
+        // SAFETY: this process inherited them, and closes none before the program runs.
+        let inherited = self
+            .descriptors
+            .iter()
+            .map(|&fd| unsafe { BorrowedFd::borrow_raw(fd) });
+        std::iter::once(self.directory.as_fd())
+            .chain(inherited)
+            .collect()
     }
 }
 
@@ -247,13 +255,13 @@ fn has_timer() -> bool {
 
 /// Returns true if this process has children, which the program would inherit.
 fn has_children() -> bool {
-    let how = libc::WEXITED | libc::WSTOPPED | libc::WCONTINUED | libc::WNOHANG | libc::WNOWAIT;
-    // SAFETY: a zeroed siginfo is a valid value, and waitid writes one. Exited children can
-    // still be waited for.
-    unsafe {
-        let mut info: libc::siginfo_t = std::mem::zeroed();
-        libc::waitid(libc::P_ALL, 0, &mut info, how) == 0
-    }
+    let any = WaitIdOptions::EXITED | WaitIdOptions::STOPPED | WaitIdOptions::CONTINUED;
+    // Exited children can still be waited for.
+    waitid(
+        WaitId::All,
+        any | WaitIdOptions::NOHANG | WaitIdOptions::NOWAIT,
+    )
+    .is_ok()
 }
 
 /// Returns true if this process holds a POSIX lock (`fcntl`, `lockf`) or a lease on an open

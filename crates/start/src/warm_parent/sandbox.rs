@@ -9,10 +9,10 @@
 
 use std::fs::{self, File};
 use std::io;
-use std::mem::MaybeUninit;
-use std::os::fd::AsRawFd;
 use std::os::unix::fs::OpenOptionsExt;
 use std::path::{Path, PathBuf};
+
+use rustix::fs::{AtFlags, StatxFlags, statx};
 
 use crate::identity::{NAMESPACES, STATUS};
 use crate::reason::Reason;
@@ -109,23 +109,8 @@ pub(crate) fn root(path: &Path) -> io::Result<String> {
         .read(true)
         .custom_flags(libc::O_PATH | libc::O_DIRECTORY)
         .open(path)?;
-    let mut status = MaybeUninit::<libc::statx>::zeroed();
-    // SAFETY: the empty path ends with a NUL, the descriptor is open, and statx writes one
-    // struct, of which zeroes are a valid value.
-    let status = unsafe {
-        let flags = libc::AT_EMPTY_PATH;
-        let mask = libc::STATX_INO | libc::STATX_MNT_ID;
-        match libc::statx(
-            directory.as_raw_fd(),
-            c"".as_ptr(),
-            flags,
-            mask,
-            status.as_mut_ptr(),
-        ) {
-            0 => status.assume_init(),
-            _ => return Err(io::Error::last_os_error()),
-        }
-    };
+    let asked = StatxFlags::INO | StatxFlags::MNT_ID;
+    let status = statx(&directory, c"", AtFlags::EMPTY_PATH, asked)?;
     Ok(format!(
         "{}:{} {} {}",
         status.stx_dev_major, status.stx_dev_minor, status.stx_ino, status.stx_mnt_id

@@ -6,18 +6,28 @@
 //! counterpart is `python/guard.py`.
 
 use std::fs::OpenOptions;
-use std::io::{self, Read, Write};
-use std::os::fd::{AsFd, AsRawFd, FromRawFd, OwnedFd, RawFd};
-use std::os::unix::ffi::OsStrExt;
+use std::io::{self, IoSlice, Read, Write};
+use std::mem::MaybeUninit;
+use std::os::fd::{AsFd, AsRawFd, BorrowedFd, RawFd};
 use std::os::unix::fs::OpenOptionsExt;
 use std::os::unix::net::UnixStream;
 use std::path::Path;
 use std::time::Instant;
 
+use rustix::event::{PollFd, PollFlags, Timespec, poll};
+use rustix::io::Errno;
+use rustix::net::{
+    AddressFamily, SendAncillaryBuffer, SendAncillaryMessage, SendFlags, SocketAddrUnix,
+    SocketFlags, SocketType,
+};
+
 use crate::reason::Reason;
 
 /// The longest line that is accepted.
 const MAX_LINE_BYTES: usize = 1 << 16;
+
+/// The most descriptors that the kernel sends at once.
+pub(super) const MAX_SENT: usize = 253;
 
 /// A connection to a parent, or to its child or supervisor.
 pub(crate) struct Connection {
@@ -44,16 +54,16 @@ impl Connection {
     }
 
     /// Sends a request and descriptors.
-    pub(crate) fn send(&mut self, bytes: &[u8], descriptors: &[RawFd]) -> io::Result<()> {
+    pub(crate) fn send(&mut self, bytes: &[u8], descriptors: &[BorrowedFd<'_>]) -> io::Result<()> {
         let mut sent = loop {
-            match send_with(self.stream.as_raw_fd(), bytes, descriptors) {
-                Err(why) if why.kind() == io::ErrorKind::WouldBlock => self.wait(libc::POLLOUT)?,
+            match send_with(self.stream.as_fd(), bytes, descriptors) {
+                Err(why) if why.kind() == io::ErrorKind::WouldBlock => self.wait(PollFlags::OUT)?,
                 other => break other?,
             }
         };
         while sent < bytes.len() {
             match self.stream.write(&bytes[sent..]) {
-                Err(why) if why.kind() == io::ErrorKind::WouldBlock => self.wait(libc::POLLOUT)?,
+                Err(why) if why.kind() == io::ErrorKind::WouldBlock => self.wait(PollFlags::OUT)?,
                 Err(why) if why.kind() == io::ErrorKind::Interrupted => {}
                 other => sent += other?,
             }
@@ -68,7 +78,7 @@ impl Connection {
                 return Ok(line);
             }
             if !self.fill()? {
-                self.wait(libc::POLLIN)?;
+                self.wait(PollFlags::IN)?;
             }
         }
     }
@@ -99,22 +109,13 @@ impl Connection {
         }
     }
 
-    fn wait(&self, events: libc::c_short) -> io::Result<()> {
+    fn wait(&self, events: PollFlags) -> io::Result<()> {
         let left = self.until.saturating_duration_since(Instant::now());
-        let mut poll = libc::pollfd {
-            fd: self.stream.as_raw_fd(),
-            events,
-            revents: 0,
-        };
-        let milliseconds = i32::try_from(left.as_millis()).unwrap_or(i32::MAX);
-        // SAFETY: poll reads and writes one valid struct.
-        match unsafe { libc::poll(&mut poll, 1, milliseconds) } {
-            0 => Err(io::ErrorKind::TimedOut.into()),
-            ready if ready > 0 => Ok(()),
-            _ => match io::Error::last_os_error() {
-                why if why.kind() == io::ErrorKind::Interrupted => Ok(()),
-                why => Err(why),
-            },
+        let left = Timespec::try_from(left).ok();
+        match poll(&mut [PollFd::new(&self.stream, events)], left.as_ref()) {
+            Ok(0) => Err(io::ErrorKind::TimedOut.into()),
+            Ok(_) | Err(Errno::INTR) => Ok(()),
+            Err(why) => Err(why.into()),
         }
     }
 }
@@ -127,40 +128,22 @@ impl Connection {
 }
 
 impl AsFd for Connection {
-    fn as_fd(&self) -> std::os::fd::BorrowedFd<'_> {
+    fn as_fd(&self) -> BorrowedFd<'_> {
         self.stream.as_fd()
     }
 }
 
 fn connect(path: &Path) -> io::Result<UnixStream> {
-    // SAFETY: a zeroed address is a valid value; connect reads it with its size, and the new
-    // descriptor is owned at once.
-    unsafe {
-        let mut address: libc::sockaddr_un = std::mem::zeroed();
-        address.sun_family = libc::AF_UNIX as libc::sa_family_t;
-        let bytes = path.as_os_str().as_bytes();
-        if bytes.len() >= address.sun_path.len() {
-            return Err(io::ErrorKind::InvalidInput.into());
-        }
-        for (to, &from) in address.sun_path.iter_mut().zip(bytes) {
-            *to = from as libc::c_char;
-        }
-        let kind = libc::SOCK_STREAM | libc::SOCK_CLOEXEC | libc::SOCK_NONBLOCK;
-        let fd = libc::socket(libc::AF_UNIX, kind, 0);
-        if fd < 0 {
-            return Err(io::Error::last_os_error());
-        }
-        let fd = OwnedFd::from_raw_fd(fd);
-        let size = size_of::<libc::sockaddr_un>() as libc::socklen_t;
-        match libc::connect(fd.as_raw_fd(), (&raw const address).cast(), size) {
-            0 => Ok(UnixStream::from(fd)),
-            _ => Err(io::Error::last_os_error()),
-        }
-    }
+    let flags = SocketFlags::CLOEXEC | SocketFlags::NONBLOCK;
+    let socket = rustix::net::socket_with(AddressFamily::UNIX, SocketType::STREAM, flags, None)?;
+    rustix::net::connect(&socket, &SocketAddrUnix::new(path)?)?;
+    Ok(UnixStream::from(socket))
 }
 
 /// The user and the process at the other end.
 pub(crate) fn peer(stream: &UnixStream) -> io::Result<(libc::uid_t, libc::pid_t)> {
+    // Not by rustix, in which a process ID is never 0: it is 0 for a process in another
+    // namespace.
     // SAFETY: a zeroed ucred is a valid value, and getsockopt writes at most one.
     unsafe {
         let mut who: libc::ucred = std::mem::zeroed();
@@ -175,35 +158,20 @@ pub(crate) fn peer(stream: &UnixStream) -> io::Result<(libc::uid_t, libc::pid_t)
 }
 
 /// Sends as much as fits into the buffer, with the descriptors attached to the first byte.
-fn send_with(socket: RawFd, bytes: &[u8], descriptors: &[RawFd]) -> io::Result<usize> {
-    let size = size_of_val(descriptors) as libc::c_uint;
-    // SAFETY: CMSG_SPACE and CMSG_LEN compute from a number only.
-    let (space, length) = unsafe { (libc::CMSG_SPACE(size), libc::CMSG_LEN(size)) };
-    // As u64, for the alignment of a header.
-    let mut control = vec![0u64; (space as usize).div_ceil(8)];
-    let mut part = libc::iovec {
-        iov_base: bytes.as_ptr().cast_mut().cast(),
-        iov_len: bytes.len(),
-    };
-    // SAFETY: a zeroed msghdr is a valid value. `control` has the space that the header
-    // and the descriptors need, CMSG_FIRSTHDR points into it, and sendmsg only reads.
-    let sent = unsafe {
-        let mut message: libc::msghdr = std::mem::zeroed();
-        message.msg_iov = &mut part;
-        message.msg_iovlen = 1;
-        if !descriptors.is_empty() {
-            message.msg_control = control.as_mut_ptr().cast();
-            message.msg_controllen = space as _;
-            let header = libc::CMSG_FIRSTHDR(&message);
-            (*header).cmsg_level = libc::SOL_SOCKET;
-            (*header).cmsg_type = libc::SCM_RIGHTS;
-            (*header).cmsg_len = length as _;
-            let to = libc::CMSG_DATA(header);
-            std::ptr::copy_nonoverlapping(descriptors.as_ptr().cast(), to, size as usize);
-        }
-        libc::sendmsg(socket, &message, libc::MSG_NOSIGNAL)
-    };
-    usize::try_from(sent).map_err(|_| io::Error::last_os_error())
+fn send_with(
+    socket: BorrowedFd<'_>,
+    bytes: &[u8],
+    descriptors: &[BorrowedFd<'_>],
+) -> io::Result<usize> {
+    let mut space = [MaybeUninit::uninit(); rustix::cmsg_space!(ScmRights(MAX_SENT))];
+    let mut control = SendAncillaryBuffer::new(&mut space);
+    let rights = SendAncillaryMessage::ScmRights(descriptors);
+    if !descriptors.is_empty() && !control.push(rights) {
+        return Err(io::ErrorKind::InvalidInput.into());
+    }
+    let parts = [IoSlice::new(bytes)];
+    let sent = rustix::net::sendmsg(socket, &parts, &mut control, SendFlags::NOSIGNAL)?;
+    Ok(sent)
 }
 
 /// More bytes than a token has.
@@ -265,7 +233,9 @@ mod tests {
         let path = std::env::temp_dir().join(format!("preheat-socket-{}", std::process::id()));
         let listener = UnixListener::bind(&path).expect("it listens");
         let mut connection = Connection::open(&path, Instant::now()).expect("it connects");
-        connection.send(b"word", &[0]).expect("the buffer is empty");
+        connection
+            .send(b"word", &[io::stdin().as_fd()])
+            .expect("the buffer is empty");
         let why = connection.line().expect_err("there is no answer");
         assert_eq!(why.kind(), io::ErrorKind::TimedOut);
         let (mut other, _) = listener.accept().expect("a connection is pending");

@@ -17,11 +17,14 @@ use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 use std::fs::{self, File};
 use std::io::{self, Write};
 use std::mem::MaybeUninit;
-use std::os::fd::{AsRawFd, OwnedFd};
+use std::os::fd::OwnedFd;
 use std::os::unix::ffi::OsStrExt;
 use std::path::{Component, Path, PathBuf};
 
 use libc::{c_int, pid_t};
+use rustix::io::Errno;
+use rustix::net::{RecvFlags, SendFlags, recv, send};
+use rustix::process::{Pid, Signal, WaitOptions, kill_process};
 
 use super::ledger::{Ledger, Question};
 use breakpoints::Trap;
@@ -34,6 +37,9 @@ const MAX_MESSAGE_BYTES: usize = 1 << 16;
 
 /// The length after which an answer ends. The longest path still fits into a message.
 const MAX_ANSWER_BYTES: usize = 1 << 15;
+
+/// Threads of any type, as `ptrace` needs; rustix does not name this option.
+const ALL_THREADS: WaitOptions = WaitOptions::from_bits_retain(libc::__WALL as u32);
 
 /// The outcome of tracing a parent.
 #[derive(Debug, PartialEq, Eq)]
@@ -161,16 +167,12 @@ impl<'a> Tracer<'a> {
     /// Traces until the parent is ready or has exited.
     pub(crate) fn follow(mut self) -> Outcome {
         loop {
-            let mut status = 0;
-            // SAFETY: waitpid writes one number.
-            let thread = unsafe { libc::waitpid(-1, &mut status, libc::__WALL) };
-            if thread < 0 {
-                match io::Error::last_os_error().kind() {
-                    io::ErrorKind::Interrupted => continue,
-                    _ => return self.outcome(),
-                }
-            }
-            if !libc::WIFSTOPPED(status) {
+            let (thread, status) = match rustix::process::wait(ALL_THREADS) {
+                Ok(Some((thread, status))) => (thread.as_raw_pid(), status),
+                Err(Errno::INTR) => continue,
+                Ok(None) | Err(_) => return self.outcome(),
+            };
+            let Some(signal) = status.stopping_signal() else {
                 self.threads.remove(&thread);
                 if let Some(process) = self.processes.remove(&thread) {
                     process.scratch.iter().for_each(|path| discard(path));
@@ -179,9 +181,8 @@ impl<'a> Tracer<'a> {
                     return self.outcome();
                 }
                 continue;
-            }
-            let signal = libc::WSTOPSIG(status);
-            let pass_on = match status >> 16 {
+            };
+            let pass_on = match status.as_raw() >> 16 {
                 0 if signal == libc::SIGTRAP | 0x80 => {
                     self.register(thread);
                     if self.on_syscall_stop(thread) {
@@ -363,8 +364,10 @@ impl<'a> Tracer<'a> {
     /// Kills the process before its system call has any effect.
     fn kill(&mut self, process: pid_t, why: String) {
         self.verdict = Some(why);
-        // SAFETY: kill takes numbers; the process is traced, so its ID is not reused.
-        unsafe { libc::kill(process, libc::SIGKILL) };
+        // It is traced, so its ID is not reused.
+        if let Some(process) = Pid::from_raw(process) {
+            let _ = kill_process(process, Signal::KILL);
+        }
     }
 
     fn on_syscall_exit(&mut self, process: pid_t, action: AfterCall, result: i64) -> bool {
@@ -474,17 +477,8 @@ impl<'a> Tracer<'a> {
     /// Handles a message from the parent or a trial; returns true after `done`.
     fn on_message(&mut self, process: pid_t) -> bool {
         let mut bytes = vec![0u8; MAX_MESSAGE_BYTES];
-        let fd = self.channel.as_raw_fd();
-        // SAFETY: recv writes no more than the buffer holds.
-        let got = unsafe {
-            libc::recv(
-                fd,
-                bytes.as_mut_ptr().cast(),
-                MAX_MESSAGE_BYTES,
-                libc::MSG_DONTWAIT,
-            )
-        };
-        bytes.truncate(usize::try_from(got).unwrap_or(0));
+        let received = recv(&self.channel, &mut bytes[..], RecvFlags::DONTWAIT);
+        bytes.truncate(received.map_or(0, |(length, _)| length));
         let mut fields = bytes.split(|&byte| byte == 0);
         let word = fields.next().unwrap_or_default();
         let Some(known) = self.processes.get_mut(&process) else {
@@ -512,9 +506,8 @@ impl<'a> Tracer<'a> {
             }
             b"module" => known.module = fields.next().unwrap_or_default().to_vec(),
             b"asked" => {
-                let answer = [b"=", &self.take_asked()[..]].concat();
-                // SAFETY: send reads exactly the length of the buffer, and does not block.
-                unsafe { libc::send(fd, answer.as_ptr().cast(), answer.len(), libc::MSG_DONTWAIT) };
+                let answer = self.take_asked();
+                self.answer(&answer);
             }
             b"prefix" => {
                 known.is_prefix = true;
@@ -524,9 +517,7 @@ impl<'a> Tracer<'a> {
             b"permit" => known.permits += 1,
             b"verdict" => {
                 let verdict = self.verdict.take().unwrap_or_default();
-                let answer = [b"=", verdict.as_bytes()].concat();
-                // SAFETY: send reads exactly the length of the buffer, and does not block.
-                unsafe { libc::send(fd, answer.as_ptr().cast(), answer.len(), libc::MSG_DONTWAIT) };
+                self.answer(verdict.as_bytes());
             }
             b"done" => {
                 let searched: HashSet<PathBuf> = fields.map(rules::path).collect();
@@ -536,6 +527,12 @@ impl<'a> Tracer<'a> {
             _ => {}
         }
         false
+    }
+
+    /// Answers a message. The process waits for it; if that fails, it exits.
+    fn answer(&self, bytes: &[u8]) {
+        let answer = [b"=", bytes].concat();
+        let _ = send(&self.channel, &answer, SendFlags::DONTWAIT);
     }
 
     /// Handles a trap in `getenv`; returns false if the thread stopped for another reason.
