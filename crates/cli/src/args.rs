@@ -10,7 +10,8 @@ mod values;
 pub use check::{CheckArguments, LimitArguments, ResultArguments};
 pub use classify::ClassifyArguments;
 pub use compare::CompareArguments;
-pub use epilogue::wrap;
+pub use epilogue::Epilogue;
+use epilogue::Note;
 pub use start::StartArguments;
 
 use std::ffi::OsString;
@@ -63,15 +64,12 @@ impl Arguments {
 
     /// The flags, with help texts of this width.
     pub fn of_width(width: usize) -> clap::Command {
-        let wrapped = |command: clap::Command| match command.get_after_help() {
-            Some(text) => {
-                let text = wrap(&text.to_string(), width);
-                command.after_help(text)
-            }
+        let with_epilogue = |command: clap::Command| match epilogue(command.get_name()) {
+            Some(epilogue) => command.after_help(epilogue.help(width)),
             None => command,
         };
         let command = Arguments::command().term_width(width);
-        command.mut_subcommands(wrapped)
+        command.mut_subcommands(with_epilogue)
     }
 }
 
@@ -85,6 +83,22 @@ fn with_tip(mut error: clap::Error) -> clap::Error {
         error.insert(ContextKind::Suggested, tips);
     }
     error
+}
+
+/// The text below the flags of a command, by its name.
+pub fn epilogue(command: &str) -> Option<&'static Epilogue> {
+    Some(match command {
+        "run" => &RUN,
+        "start" => &start::EPILOGUE,
+        "lab" => &LAB,
+        "compare" => &compare::EPILOGUE,
+        "check" => &check::EPILOGUE,
+        "classify" => &classify::EPILOGUE,
+        "report" => &REPORT,
+        "doctor" => &DOCTOR,
+        "completions" => &COMPLETIONS,
+        _ => return None,
+    })
 }
 
 #[derive(Debug, Subcommand)]
@@ -112,21 +126,37 @@ pub enum Command {
     Generate(GenerateArguments),
 }
 
+/// The text below the flags of `preheat lab`.
+const LAB: Epilogue = Epilogue {
+    examples: &[
+        (
+            "preheat lab",
+            "all experiments: a minute, or up to ten with a GPU",
+        ),
+        ("preheat lab --quick", "a first impression in seconds"),
+        (
+            "preheat lab launch infer --device cuda",
+            "two experiments on a GPU",
+        ),
+        (
+            "preheat lab train --python /usr/bin/python3",
+            "use the frameworks in that Python",
+        ),
+        (
+            "preheat lab --json cold.json --html cold.html",
+            "save the result",
+        ),
+        ("preheat lab --list", "list the experiments"),
+    ],
+    notes: &[],
+    exit_codes: "0 done, 2 wrong usage, 125 nothing could be measured, 130 interrupted (the report covers everything measured so far).",
+};
+
 #[derive(Debug, Args)]
 #[command(
     before_help = "Measures driver initialization, allocation, transfer, kernel launch, training and inference: the first time against the steady state. Every start is a fresh process, both natively and in the frameworks installed in the chosen Python. Then tests whether twenty common claims about cold start hold on this machine.",
     help_template = TEMPLATE,
-    mut_args(with_standard_output),
-    after_help = "Examples:
-  preheat lab                                   all experiments: a minute, or up to ten with a GPU
-  preheat lab --quick                           a first impression in seconds
-  preheat lab launch infer --device cuda        two experiments on a GPU
-  preheat lab train --python /usr/bin/python3   use the frameworks in that Python
-  preheat lab --json cold.json --html cold.html save the result
-  preheat lab --list                            list the experiments
-
-Exit codes: 0 done, 2 wrong usage, 125 nothing could be measured, 130 interrupted (the report
-covers everything measured so far)."
+    mut_args(with_standard_output)
 )]
 pub struct LabArguments {
     /// Experiments to run [default: all; see --list]
@@ -190,39 +220,72 @@ fn with_standard_output(arg: clap::Arg) -> clap::Arg {
     }
 }
 
+/// The text below the flags of `preheat run`.
+const RUN: Epilogue = Epilogue {
+    examples: &[
+        ("preheat run -- python train.py", ""),
+        (
+            "preheat run --starts 10 -- python -m mypackage.serve --once",
+            "",
+        ),
+        (
+            "preheat run --temperature process,disk,caches -- python train.py",
+            "",
+        ),
+        (
+            "preheat run --iterations 'lines:^step' -- ./train",
+            "each matching line ends an iteration",
+        ),
+        (
+            "preheat run --json run.json --perfetto run.pftrace -- ./program",
+            "",
+        ),
+    ],
+    notes: &[
+        Note::Paragraph("Iterations: auto uses the first of these that finds any:"),
+        Note::Numbered(&[
+            "iterations that a Python program marks with `preheat.iteration()`",
+            "nvtx, python or kernels, with at least three iterations",
+            "nvtx, python, timers or kernels, with two iterations; or backward passes of PyTorch tensors",
+            "a single timed region; calls of different models; one call in each of several threads; or the last kernel launches, if they occur twice after set-up with other kernels",
+        ]),
+        Note::Paragraph(
+            "Steps and timed regions take precedence over the calls inside them. The rules:",
+        ),
+        Note::Table(&[
+            (
+                "nvtx[:NAME]",
+                "NVTX ranges, or only those with that name; executions of XLA programs",
+            ),
+            (
+                "python",
+                "PyTorch optimizer steps and model calls; Keras predict, evaluate and fit steps; scikit-learn and XGBoost fit and predict; onnxruntime sessions; transformers generate; calls of functions compiled by tf.function and jax.jit",
+            ),
+            (
+                "call:MODULE:FUNCTION",
+                "calls of a Python function (or CLASS.METHOD) in that module",
+            ),
+            ("kernels", "the period of the kernel launches"),
+            (
+                "timers",
+                "regions between two clock readings in the program's own code",
+            ),
+            (
+                "lines:[BEGIN=>]END",
+                "lines of standard output or error: each line that matches END ends an iteration; with BEGIN, it begins at the last line that matches BEGIN",
+            ),
+        ]),
+        Note::Paragraph(
+            "Timed regions are always listed with their causes. With nvtx, call or kernels, the steps and calls of Python frameworks are not recorded.",
+        ),
+    ],
+    exit_codes: "that of the command (128 + n for signal n); 2 wrong usage, 125 preheat itself failed, 126 the command cannot be executed, 127 it was not found.",
+};
+
 #[derive(Debug, Args)]
 #[command(
     before_help = "Runs the command, unmodified, in fresh processes; finds its iterations; and reports how long it takes to the first result, how much slower the first iteration is than the steady one, where every millisecond and megabyte went, and what would remove it. The output, input and exit code of the command are unchanged; the report is written to standard error.",
-    help_template = TEMPLATE,
-    after_help = "Examples:
-  preheat run -- python train.py
-  preheat run --starts 10 -- python -m mypackage.serve --once
-  preheat run --temperature process,disk,caches -- python train.py
-  preheat run --iterations 'lines:^step' -- ./train   each matching line ends an iteration
-  preheat run --json run.json --perfetto run.pftrace -- ./program
-
-Iterations: auto uses the first of these that finds any:
-  1. iterations that a Python program marks with `preheat.iteration()`
-  2. nvtx, python or kernels, with at least three iterations
-  3. nvtx, python, timers or kernels, with two iterations; or backward passes
-     of PyTorch tensors
-  4. a single timed region; calls of different models; one call in each of
-     several threads; or the last kernel launches, if they occur twice after
-     set-up with other kernels
-Steps and timed regions take precedence over the calls inside them. The rules:
-  nvtx[:NAME]   NVTX ranges, or only those with that name; executions of XLA programs
-  python        PyTorch optimizer steps and model calls; Keras predict, evaluate and fit steps;
-                scikit-learn and XGBoost fit and predict; onnxruntime sessions; transformers
-                generate; calls of functions compiled by tf.function and jax.jit
-  call:MODULE:FUNCTION  calls of a Python function (or CLASS.METHOD) in that module
-  kernels       the period of the kernel launches
-  timers        regions between two clock readings in the program's own code
-  lines:[BEGIN=>]END   lines of standard output or error: each line that matches END ends an
-                iteration; with BEGIN, it begins at the last line that matches BEGIN
-Timed regions are always listed with their causes. With nvtx, call or kernels, the steps and
-calls of Python frameworks are not recorded.
-
-Exit codes: that of the command (128 + n for signal n); 2 wrong usage, 125 preheat itself failed, 126 the command cannot be executed, 127 it was not found."
+    help_template = TEMPLATE
 )]
 pub struct RunArguments {
     /// The command and its arguments
@@ -280,16 +343,26 @@ pub struct RunArguments {
     pub open: bool,
 }
 
+/// The text below the flags of `preheat report`.
+const REPORT: Epilogue = Epilogue {
+    examples: &[
+        ("preheat report preheat-train", "a recording"),
+        ("preheat report preheat-train --perfetto t.pftrace", ""),
+        ("preheat report cold.json --html cold.html", "a lab result"),
+        (
+            "preheat report preheat-start-train",
+            "a measurement of remedies",
+        ),
+    ],
+    notes: &[],
+    exit_codes: "",
+};
+
 #[derive(Debug, Args)]
 #[command(
     before_help = "Recordings made by `preheat run` and files written by `preheat lab --json` are analyzed again, with the statistics of this version. Files written by `preheat run --json` and measurements made by `preheat start --measure` are shown unchanged. With `--json` and similar flags, the result is written to those files instead of being shown.",
     help_template = TEMPLATE,
-    mut_args(with_standard_output),
-    after_help = "Examples:
-  preheat report preheat-train                     a recording
-  preheat report preheat-train --perfetto t.pftrace
-  preheat report cold.json --html cold.html        a lab result
-  preheat report preheat-start-train               a measurement of remedies"
+    mut_args(with_standard_output)
 )]
 pub struct ReportArguments {
     /// The directory of a recording or of a measurement of remedies, or a file written by --json of `run`, `lab`, `compare` or `start --measure` (- for standard input)
@@ -311,11 +384,18 @@ pub struct ReportArguments {
     pub open: bool,
 }
 
+/// The text below the flags of `preheat doctor`.
+const DOCTOR: Epilogue = Epilogue {
+    examples: &[
+        ("preheat doctor", ""),
+        ("preheat doctor --python /usr/bin/python3", ""),
+        ("preheat doctor --json -", ""),
+    ],
+    notes: &[],
+    exit_codes: "",
+};
+
 #[derive(Debug, Args)]
-#[command(after_help = "Examples:
-  preheat doctor
-  preheat doctor --python /usr/bin/python3
-  preheat doctor --json -")]
 pub struct DoctorArguments {
     /// Python interpreter whose frameworks are inspected [default: that of the active virtual environment, else python3]
     #[arg(long, value_name = "PATH")]
@@ -326,14 +406,26 @@ pub struct DoctorArguments {
     pub json: Option<PathBuf>,
 }
 
-#[derive(Debug, Args)]
-#[command(after_help = "Examples:
-  preheat completions bash >~/.local/share/bash-completion/completions/preheat
-  preheat completions zsh >\"${fpath[1]}/_preheat\"
-  preheat completions fish >~/.config/fish/completions/preheat.fish
+/// The text below the flags of `preheat completions`.
+const COMPLETIONS: Epilogue = Epilogue {
+    examples: &[
+        (
+            "preheat completions bash >~/.local/share/bash-completion/completions/preheat",
+            "",
+        ),
+        (r#"preheat completions zsh >"${fpath[1]}/_preheat""#, ""),
+        (
+            "preheat completions fish >~/.config/fish/completions/preheat.fish",
+            "",
+        ),
+    ],
+    notes: &[Note::Paragraph(
+        "They are active in the next shell. bash needs the package bash-completion, and the directory of the file must exist.",
+    )],
+    exit_codes: "",
+};
 
-They are active in the next shell. bash needs the package bash-completion, and the directory of
-the file must exist.")]
+#[derive(Debug, Args)]
 pub struct CompletionsArguments {
     /// The shell
     #[arg(value_name = "SHELL", value_parser = values::shell())]
@@ -359,10 +451,38 @@ mod tests {
     use preheat_device::Kind;
 
     use super::*;
+    use crate::shell_words;
 
     #[test]
     fn the_command_line_is_consistent() {
         Arguments::command().debug_assert();
+    }
+
+    #[test]
+    fn every_shown_command_has_examples_that_can_be_parsed() {
+        for command in Arguments::command().get_subcommands() {
+            let name = command.get_name();
+            let Some(epilogue) = epilogue(name) else {
+                assert!(command.is_hide_set(), "{name} has no examples");
+                continue;
+            };
+            assert!(!epilogue.examples.is_empty(), "{name}");
+            for (example, _) in epilogue.examples {
+                // The command of preheat, without the pipes, patterns and files of a shell.
+                let own = example.rsplit([';', '|']).next().unwrap_or_default();
+                let own = own
+                    .split(" >")
+                    .next()
+                    .unwrap_or_default()
+                    .replace('*', "all");
+                let words = shell_words::split(&own).expect(example);
+                let parsed = Arguments::command().try_get_matches_from(&words);
+                assert!(
+                    words[0] == "preheat" && parsed.is_ok(),
+                    "{example}: {parsed:?}"
+                );
+            }
+        }
     }
 
     #[test]

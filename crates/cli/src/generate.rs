@@ -11,7 +11,7 @@ use clap::builder::PossibleValuesParser;
 use clap_complete::Shell;
 use preheat_model::run::IterationRule;
 
-use crate::args::{Arguments, CompletionsArguments, GenerateArguments, MAX_HELP_WIDTH, wrap};
+use crate::args::{Arguments, CompletionsArguments, GenerateArguments, MAX_HELP_WIDTH, epilogue};
 use crate::output::print;
 
 const PROGRAM: &str = "preheat";
@@ -129,7 +129,7 @@ fn man_pages(directory: &Path) -> Result<()> {
 
 fn man_page(name: &str, mut of: clap::Command) -> Result<Vec<u8>> {
     let usage = of.render_usage().to_string();
-    let below = of.get_after_help().map(ToString::to_string);
+    let below = epilogue(of.get_name());
     // The description of a help is the text above its usage.
     if let Some(text) = of.get_before_help().map(ToString::to_string) {
         of = of.long_about(text);
@@ -151,9 +151,15 @@ fn man_page(name: &str, mut of: clap::Command) -> Result<Vec<u8>> {
     if subcommands {
         man.render_subcommands_section(&mut page)?;
     }
-    let below = wrap(&below.unwrap_or_default(), MAN_WIDTH);
-    for (title, text) in sections(&below) {
-        literal(&mut page, title, &text);
+    if let Some(below) = below {
+        let sections = [
+            ("NOTES", below.notes(MAN_WIDTH)),
+            ("EXIT STATUS", capitalized(&below.exit_status(MAN_WIDTH))),
+            ("EXAMPLES", below.examples(MAN_WIDTH)),
+        ];
+        for (title, text) in sections.iter().filter(|(_, text)| !text.is_empty()) {
+            literal(&mut page, title, text);
+        }
     }
     if name != PROGRAM {
         literal(&mut page, "SEE ALSO", "preheat(1)");
@@ -161,34 +167,13 @@ fn man_page(name: &str, mut of: clap::Command) -> Result<Vec<u8>> {
     Ok(page)
 }
 
-/// The sections of a man page for the text below the flags, in their usual order.
-fn sections(below: &str) -> Vec<(&'static str, String)> {
-    let mut sections = [
-        ("NOTES", String::new()),
-        ("EXIT STATUS", String::new()),
-        ("EXAMPLES", String::new()),
-    ];
-    for paragraph in below.split("\n\n") {
-        let (at, text) = if let Some(text) = paragraph.strip_prefix("Examples:\n") {
-            (2, text)
-        } else if let Some(text) = paragraph.strip_prefix("Exit codes: ") {
-            (1, text)
-        } else {
-            (0, paragraph)
-        };
-        let section = &mut sections[at].1;
-        if !section.is_empty() {
-            section.push_str("\n\n");
-        }
-        section.push_str(text);
+/// The text with a capital at its beginning.
+fn capitalized(text: &str) -> String {
+    let mut text = text.to_owned();
+    if let Some(first) = text.get_mut(..1) {
+        first.make_ascii_uppercase();
     }
-    for (_, text) in &mut sections {
-        if let Some(first) = text.get_mut(..1) {
-            first.make_ascii_uppercase();
-        }
-    }
-    let has_text = |(_, text): &(&str, String)| !text.is_empty();
-    sections.into_iter().filter(has_text).collect()
+    text
 }
 
 /// A section of a man page whose lines are kept.
@@ -266,7 +251,10 @@ mod tests {
             page.contains("preheat run [OPTIONS] <COMMAND>..."),
             "{page}"
         );
-        assert!(page.contains("\n\\&  kernels       the period"), "{page}");
+        assert!(
+            page.contains("\n\\&  kernels                the period"),
+            "{page}"
+        );
         assert!(page.contains(concat!("preheat ", env!("CARGO_PKG_VERSION"))));
     }
 

@@ -9,29 +9,49 @@ use preheat_model::check::Limited;
 use preheat_model::run::IterationRule;
 
 use super::TEMPLATE;
+use super::epilogue::{Epilogue, Note, Row};
+
+/// The text below the flags of `preheat check`.
+pub const EPILOGUE: Epilogue = Epilogue {
+    examples: &[
+        ("preheat run --starts 5 --output rec -- python train.py", ""),
+        (
+            "preheat check --init rec",
+            "write preheat.toml from the recording",
+        ),
+        ("preheat check rec", "check the recording against it"),
+        (
+            "preheat check rec --time-to-first 2s --cause 'python imports=1.5s'",
+            "",
+        ),
+        ("preheat check rec --github --junit junit.xml", "in CI"),
+    ],
+    notes: &[Note::Paragraph("A budget:"), Note::Table(BUDGET)],
+    exit_codes: "0 every limit is met or inconclusive; 1 a limit is exceeded or was not measured, or a start failed; 2 wrong usage, an unreadable budget or recording, or too few starts; 3 inconclusive, with --fail-on-inconclusive; 125 preheat itself failed.",
+};
+
+/// A budget, line by line.
+const BUDGET: &[Row] = &[
+    (r#"time_to_first = "2 s""#, "also first, steady, excess"),
+    ("first_ratio = 50", "first ÷ steady"),
+    ("warmup = 3", "iterations before steady"),
+    (
+        r#"device_memory = "1 GiB""#,
+        "peak; also host_memory, of the largest process",
+    ),
+    (
+        r#"cause."python imports" = "1.5 s""#,
+        "until the end of the first iteration",
+    ),
+    ("starts = 5", "require at least this many starts"),
+    ("[temperature.disk]", "limits for colder starts"),
+    (r#"time_to_first = "6 s""#, ""),
+];
 
 #[derive(Debug, Args)]
 #[command(
     before_help = "A budget sets upper limits for a program. It comes from `preheat.toml` in the current directory, another file, or flags. A limit passes if the measured value is within it, fails if the whole 95 % interval is above it, and is inconclusive otherwise. Made for CI: the exit code reports the result, and exports explain it.",
-    help_template = TEMPLATE,
-    after_help = "Examples:
-  preheat run --starts 5 --output rec -- python train.py
-  preheat check --init rec                       write preheat.toml from the recording
-  preheat check rec                              check the recording against it
-  preheat check rec --time-to-first 2s --cause 'python imports=1.5s'
-  preheat check rec --github --junit junit.xml   in CI
-
-A budget:
-  time_to_first = \"2 s\"              also first, steady, excess
-  first_ratio = 50                   first ÷ steady
-  warmup = 3                         iterations before steady
-  device_memory = \"1 GiB\"            peak; also host_memory, of the largest process
-  cause.\"python imports\" = \"1.5 s\"   until the end of the first iteration
-  starts = 5                         require at least this many starts
-  [temperature.disk]                 limits for colder starts
-  time_to_first = \"6 s\"
-
-Exit codes: 0 every limit is met or inconclusive; 1 a limit is exceeded or was not measured, or a start failed; 2 wrong usage, an unreadable budget or recording, or too few starts; 3 inconclusive, with --fail-on-inconclusive; 125 preheat itself failed."
+    help_template = TEMPLATE
 )]
 pub struct CheckArguments {
     /// The directory of a recording, or a file written by `preheat run --json` (- for standard input)
@@ -161,4 +181,18 @@ fn cause(text: &str) -> anyhow::Result<Limit> {
         anyhow::bail!("expected a cause and its limit, as in 'python imports=1.5s'");
     };
     Ok(limit(Limited::cause_named(name)?, most)?)
+}
+
+#[cfg(test)]
+mod tests {
+    use preheat_analyze::check::Budget;
+
+    use super::*;
+
+    #[test]
+    fn the_budget_in_the_help_can_be_read() {
+        let lines: Vec<&str> = BUDGET.iter().map(|(line, _)| *line).collect();
+        let read = Budget::read(&lines.join("\n"));
+        assert!(read.is_ok(), "{read:?}");
+    }
 }

@@ -6,7 +6,36 @@ use clap::Args;
 use preheat_times::TimeUnit;
 
 use super::TEMPLATE;
+use super::epilogue::Epilogue;
 use crate::show::ShowArguments;
+
+/// The text below the flags of `preheat classify`.
+pub const EPILOGUE: Epilogue = Epilogue {
+    examples: &[
+        (
+            "preheat classify results.json.bz2",
+            "a whole Krun experiment",
+        ),
+        (
+            "preheat classify *.csv --html classes.html",
+            "many files, one page",
+        ),
+        (
+            "./benchmark | preheat classify --unit ms",
+            "one number per line",
+        ),
+        (
+            "for i in 1 2 3 4 5; do ./benchmark; echo; done | preheat classify",
+            "five starts, separated by empty lines",
+        ),
+        (
+            "hyperfine -N -r 30 --export-json h.json ./program; preheat classify h.json",
+            "",
+        ),
+    ],
+    notes: &[],
+    exit_codes: "0 done, 2 wrong usage or an unreadable file (the other files are still reported), 125 preheat itself failed.",
+};
 
 #[derive(Debug, Args)]
 #[command(
@@ -22,16 +51,7 @@ The format is detected from the content, never from the file name:
   JSON list           [0.2, 0.1, …], or a list of such lists, one per start
   plain text          one number per line; an empty line ends a start, # begins a comment",
     help_template = TEMPLATE,
-    mut_args(super::with_standard_output),
-    after_help = "Examples:
-  preheat classify results.json.bz2            a whole Krun experiment
-  preheat classify *.csv --html classes.html   many files, one page
-  ./benchmark | preheat classify --unit ms     one number per line
-  for i in 1 2 3 4 5; do ./benchmark; echo; done | preheat classify
-                                               five starts, separated by empty lines
-  hyperfine -N -r 30 --export-json h.json ./program; preheat classify h.json
-
-Exit codes: 0 done, 2 wrong usage or an unreadable file (the other files are still reported), 125 preheat itself failed."
+    mut_args(super::with_standard_output)
 )]
 pub struct ClassifyArguments {
     /// Files with iteration times [default: standard input, also -]

@@ -11,8 +11,39 @@ use preheat_model::check::{InvalidValue, Unit};
 use preheat_model::compare::Compared;
 use preheat_model::run::{IterationRule, Temperature};
 
+use super::epilogue::{Epilogue, Note};
 use super::{TEMPLATE, seconds, values};
 use crate::show::ShowArguments;
+
+/// The text below the flags of `preheat compare`.
+pub const EPILOGUE: Epilogue = Epilogue {
+    examples: &[
+        (
+            "preheat compare preheat-train preheat-train-2",
+            "two recordings",
+        ),
+        (
+            "preheat compare main.json branch.json",
+            "two results of run --json or lab --json",
+        ),
+        (
+            "preheat compare 'python train.py' 'python new.py'",
+            "two commands, 10 starts each",
+        ),
+        (
+            r#"preheat compare --starts 20 --max-regression 3% './old' './new --flag "two words"'"#,
+            "",
+        ),
+        (
+            "preheat compare base new --html compare.html --json compare.json",
+            "",
+        ),
+    ],
+    notes: &[Note::Paragraph(
+        "A command is split into words as in a shell (quotes, backslashes), but nothing is expanded. To use a shell, write sh -c '...'. The output of the commands is hidden (see --all-output).",
+    )],
+    exit_codes: "0 no regression; 1 a regression; 2 wrong usage or unreadable input; 3 inconclusive, with --fail-on-inconclusive; 125 a command or preheat itself failed; 126 a command cannot be executed; 127 a command was not found; 130 interrupted (everything measured so far is compared).",
+};
 
 #[derive(Debug, Args)]
 #[command(
@@ -20,17 +51,7 @@ use crate::show::ShowArguments;
 
 The verdicts are corrected for the number of quantities compared: at most one comparison in twenty reports a difference between two equal programs. A comparison fails (exit code 1) only if the whole interval of a quantity lies beyond --max-regression and its change is at least --min-change.",
     help_template = TEMPLATE,
-    mut_args(super::with_standard_output),
-    after_help = "Examples:
-  preheat compare preheat-train preheat-train-2        two recordings
-  preheat compare main.json branch.json                two results of run --json or lab --json
-  preheat compare 'python train.py' 'python new.py'    two commands, 10 starts each
-  preheat compare --starts 20 --max-regression 3% './old' './new --flag \"two words\"'
-  preheat compare base new --html compare.html --json compare.json
-
-A command is split into words as in a shell (quotes, backslashes), but nothing is expanded. To use a shell, write sh -c '...'. The output of the commands is hidden (see --all-output).
-
-Exit codes: 0 no regression; 1 a regression; 2 wrong usage or unreadable input; 3 inconclusive, with --fail-on-inconclusive; 125 a command or preheat itself failed; 126 a command cannot be executed; 127 a command was not found; 130 interrupted (everything measured so far is compared)."
+    mut_args(super::with_standard_output)
 )]
 pub struct CompareArguments {
     /// The baseline: the directory of a recording, a JSON result (- for standard input), or a command

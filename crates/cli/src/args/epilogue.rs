@@ -1,144 +1,206 @@
-//! The text below the flags of a help: paragraphs, and tables of two columns.
+//! The text below the flags of a help, as data: examples, notes and exit codes.
 
 use preheat_report::text_width;
 
 /// The narrowest second column of a table; below that, it begins on a separate line.
 const MIN_SECOND_COLUMN: usize = 24;
-/// The indent of a second column that begins on a separate line.
-const INDENT: usize = 6;
+/// The widest first column with a second one beside it; that of a wider one begins on the next
+/// line.
+const MAX_FIRST_COLUMN: usize = 52;
+/// The indent of a table.
+const INDENT: &str = "  ";
+/// The space between the columns of a table.
+const GAP: usize = 3;
+/// The indent of a second column that begins on a separate line of a narrow terminal.
+const NARROW_INDENT: usize = 6;
 
-/// A line before it is wrapped, or the lines of a paragraph together.
-#[derive(Default)]
-struct Item {
-    /// The first column of a table, with its indent.
-    first: String,
-    /// The column at which the rest begins, also after it is wrapped.
-    column: usize,
-    rest: String,
+/// A row of a table, or an example with its purpose; the second column may be empty.
+pub type Row = (&'static str, &'static str);
+
+/// The text below the flags of a command.
+#[derive(Debug)]
+pub struct Epilogue {
+    pub examples: &'static [Row],
+    pub notes: &'static [Note],
+    /// The exit codes as a sentence; empty where they are the usual ones.
+    pub exit_codes: &'static str,
 }
 
-impl Item {
-    /// The row of a table: `  FIRST   REST`.
-    fn row(line: &str, indent: usize) -> Item {
-        let gap = line[indent..].find("  ").map(|at| indent + at);
-        let at = gap.unwrap_or(line.len());
-        let rest = line[at..].trim_start();
-        Item {
-            first: line[..at].to_owned(),
-            column: text_width(line).saturating_sub(text_width(rest)),
-            rest: rest.to_owned(),
+/// A part of the notes.
+#[derive(Debug)]
+pub enum Note {
+    Paragraph(&'static str),
+    Numbered(&'static [&'static str]),
+    Table(&'static [Row]),
+}
+
+impl Epilogue {
+    /// The text below the flags of a help of this width.
+    pub fn help(&self, width: usize) -> String {
+        let examples = format!("Examples:\n{}", self.examples(width));
+        let exit_codes = match self.exit_codes {
+            "" => String::new(),
+            codes => wrapped(&format!("Exit codes: {codes}"), width),
+        };
+        let parts = [examples, self.notes(width), exit_codes];
+        let parts: Vec<&str> = (parts.iter())
+            .map(|part| part.trim_end())
+            .filter(|part| !part.is_empty())
+            .collect();
+        parts.join("\n\n")
+    }
+
+    /// The examples, with a line end after each.
+    pub fn examples(&self, width: usize) -> String {
+        let mut text = String::new();
+        table(self.examples, width, &mut text);
+        text
+    }
+
+    /// The exit codes; empty where they are the usual ones.
+    pub fn exit_status(&self, width: usize) -> String {
+        match self.exit_codes {
+            "" => String::new(),
+            codes => wrapped(codes, width),
         }
     }
 
-    fn is_paragraph(&self) -> bool {
-        self.first.is_empty() && !self.rest.is_empty()
+    /// The notes, with a line end after each.
+    pub fn notes(&self, width: usize) -> String {
+        let mut text = String::new();
+        for note in self.notes {
+            match note {
+                Note::Paragraph(words) => text.push_str(&wrapped(words, width)),
+                Note::Table(rows) => table(rows, width, &mut text),
+                Note::Numbered(items) => {
+                    for (at, words) in items.iter().enumerate() {
+                        let number = format!("{INDENT}{}. ", at + 1);
+                        row(&number, text_width(&number), words, width, &mut text);
+                    }
+                }
+            }
+        }
+        text
     }
+}
 
-    fn write(&self, width: usize, text: &mut String) {
-        let narrow = !self.first.is_empty() && self.column + MIN_SECOND_COLUMN > width;
-        let indent = " ".repeat(if narrow { INDENT } else { self.column });
-        let mut line = self.first.clone();
-        if !self.rest.is_empty() && line.len() >= indent.len() && !line.is_empty() {
+fn wrapped(paragraph: &str, width: usize) -> String {
+    let mut text = String::new();
+    row("", 0, paragraph, width, &mut text);
+    text
+}
+
+/// The rows of a table, with the second column aligned.
+fn table(rows: &[Row], width: usize, text: &mut String) {
+    let beside = (rows.iter())
+        .filter(|(_, second)| !second.is_empty())
+        .map(|(first, _)| text_width(first))
+        .filter(|first| *first <= MAX_FIRST_COLUMN);
+    let column = INDENT.len() + beside.max().unwrap_or(0) + GAP;
+    for (first, second) in rows {
+        row(&format!("{INDENT}{first}"), column, second, width, text);
+    }
+}
+
+/// A first column, and words from `column` on, wrapped there.
+fn row(first: &str, column: usize, words: &str, width: usize, text: &mut String) {
+    let narrow = !first.is_empty() && column + MIN_SECOND_COLUMN > width;
+    let indent = " ".repeat(if narrow { NARROW_INDENT } else { column });
+    let mut line = first.to_owned();
+    let has_space = text_width(first) < column || first.is_empty() || first.ends_with(' ');
+    if !words.is_empty() && (narrow || !has_space) {
+        text.push_str(&line);
+        text.push('\n');
+        line.clear();
+    }
+    line.push_str(indent.get(text_width(&line)..).unwrap_or_default());
+    let mut begins = true;
+    for word in words.split_whitespace() {
+        if !begins && text_width(&line) + 1 + text_width(word) > width {
             text.push_str(&line);
             text.push('\n');
-            line.clear();
+            line.clone_from(&indent);
+            begins = true;
         }
-        line.push_str(indent.get(text_width(&line)..).unwrap_or_default());
-        let mut begins = true;
-        for word in self.rest.split_whitespace() {
-            if !begins && text_width(&line) + 1 + text_width(word) > width {
-                text.push_str(&line);
-                text.push('\n');
-                line.clone_from(&indent);
-                begins = true;
-            }
-            if !begins {
-                line.push(' ');
-            }
-            line.push_str(word);
-            begins = false;
+        if !begins {
+            line.push(' ');
         }
-        text.push_str(line.trim_end());
-        text.push('\n');
+        line.push_str(word);
+        begins = false;
     }
-}
-
-/// Wraps the text to this width. Lines without an indent are a paragraph, and lines with more
-/// than two spaces continue the row above.
-pub fn wrap(text: &str, width: usize) -> String {
-    let mut items: Vec<Item> = Vec::new();
-    for line in text.lines() {
-        let rest = line.trim_start();
-        let indent = line.len() - rest.len();
-        match items.last_mut() {
-            Some(last) if last.is_paragraph() && indent == 0 && !rest.is_empty() => {
-                last.rest.push(' ');
-                last.rest.push_str(rest);
-            }
-            Some(last) if !last.first.is_empty() && indent > 2 => {
-                if last.rest.is_empty() {
-                    last.column = indent;
-                } else {
-                    last.rest.push(' ');
-                }
-                last.rest.push_str(rest);
-            }
-            _ if indent == 0 => items.push(Item {
-                rest: rest.to_owned(),
-                ..Item::default()
-            }),
-            _ => items.push(Item::row(line, indent)),
-        }
-    }
-    let mut wrapped = String::new();
-    for item in &items {
-        item.write(width, &mut wrapped);
-    }
-    wrapped.truncate(wrapped.trim_end().len());
-    wrapped
+    text.push_str(line.trim_end());
+    text.push('\n');
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
 
-    const TEXT: &str = "Examples:
-  tool run -- program
-  tool --measure -- program   measures each of them, interleaved
-  for i in 1 2 3; do program; done | tool
-                              three starts
-
-How: one of these, of which the first
-is usual.
-  auto      the first that finds
-            something
-  a:LONG:NAME  calls";
+    const EPILOGUE: Epilogue = Epilogue {
+        examples: &[
+            ("tool run -- program", ""),
+            (
+                "tool --measure -- program",
+                "measures each of them, interleaved",
+            ),
+            (
+                "for i in 1 2 3 4 5 6 7 8 9; do program -v; done | tool",
+                "nine starts",
+            ),
+        ],
+        notes: &[
+            Note::Paragraph("How: one of these, of which the first is usual."),
+            Note::Numbered(&["the first of them that finds something"]),
+            Note::Table(&[("auto", "the first"), ("a:LONG:NAME", "calls")]),
+        ],
+        exit_codes: "0 done, 2 wrong usage.",
+    };
 
     #[test]
-    fn a_wide_terminal_changes_only_the_lines_of_paragraphs() {
-        let joined = TEXT.replace("first\nis usual", "first is usual");
-        let joined = joined.replace("finds\n            something", "finds something");
-        assert_eq!(wrap(TEXT, 100), joined);
+    fn columns_are_aligned_and_long_commands_have_a_line_of_their_own() {
+        assert_eq!(
+            EPILOGUE.help(100),
+            "Examples:
+  tool run -- program
+  tool --measure -- program   measures each of them, interleaved
+  for i in 1 2 3 4 5 6 7 8 9; do program -v; done | tool
+                              nine starts
+
+How: one of these, of which the first is usual.
+  1. the first of them that finds something
+  auto          the first
+  a:LONG:NAME   calls
+
+Exit codes: 0 done, 2 wrong usage."
+        );
     }
 
     #[test]
-    fn second_columns_keep_their_indent() {
+    fn wrapped_lines_keep_the_indent_of_their_column() {
         assert_eq!(
-            wrap(TEXT, 54),
-            "Examples:
-  tool run -- program
+            EPILOGUE.examples(54),
+            "  tool run -- program
   tool --measure -- program   measures each of them,
                               interleaved
-  for i in 1 2 3; do program; done | tool
-                              three starts
-
-How: one of these, of which the first is usual.
-  auto      the first that finds something
-  a:LONG:NAME  calls"
+  for i in 1 2 3 4 5 6 7 8 9; do program -v; done | tool
+                              nine starts
+"
         );
         assert_eq!(
-            wrap("  tool --measure -- program   measures each", 40),
-            "  tool --measure -- program\n      measures each"
+            EPILOGUE.notes(40),
+            "How: one of these, of which the first is
+usual.
+  1. the first of them that finds
+     something
+  auto          the first
+  a:LONG:NAME   calls
+"
+        );
+        let (mut narrow, rows) = (String::new(), &EPILOGUE.examples[1..2]);
+        table(rows, 40, &mut narrow);
+        assert_eq!(
+            narrow,
+            "  tool --measure -- program\n      measures each of them, interleaved\n"
         );
     }
 }

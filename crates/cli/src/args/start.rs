@@ -8,26 +8,47 @@ use clap::{Args, ValueHint};
 use preheat_model::run::IterationRule;
 use preheat_start::{Form, Remedies, Remedy, Standby, form, with_needed};
 
+use super::epilogue::Epilogue;
 use super::{TEMPLATE, seconds, values};
+
+/// The text below the flags of `preheat start`.
+pub const EPILOGUE: Epilogue = Epilogue {
+    examples: &[
+        ("preheat start -- python train.py", ""),
+        (
+            "preheat start -v -- python -m mypackage.serve",
+            "show how it was started",
+        ),
+        (
+            "preheat start --measure -- python train.py",
+            "measure remedies, keep those that help",
+        ),
+        ("preheat start --prepare --from REC -- python serve.py", ""),
+        (
+            "preheat start --standby -- python train.py",
+            "start on a GPU that is ready",
+        ),
+        ("preheat start --list", "list the running warm parents"),
+        (
+            "preheat start --stop",
+            "stop them; running programs continue",
+        ),
+        ("preheat start --caches /mnt/kept -- python serve.py", ""),
+        (
+            "preheat start --pack kept.tar",
+            "pack compiled code for other machines",
+        ),
+    ],
+    notes: &[],
+    exit_codes: "that of the program, or the same signal; with --measure 0, or 125 if a start failed; 2 wrong usage, 125 preheat itself failed, 126 the program cannot be executed, 127 it was not found.",
+};
 
 #[derive(Debug, Args)]
 #[command(
     before_help = "The first start of a Python program is a plain one; as it exits, preheat records which modules it imported. A warm parent then imports them in the background, and later starts are forked from it: the same output, the same exit code, a fraction of the wait. If a warm start might behave differently, the program is started plainly, and -v shows why.
 
 With --measure, the warm parent and other remedies (driver initialization during imports, reading files ahead, kept compile caches and bytecode, driver settings) are compared with plain starts, interleaved. Later starts use the remedies that clearly help on this machine.",
-    help_template = TEMPLATE,
-    after_help = "Examples:
-  preheat start -- python train.py
-  preheat start -v -- python -m mypackage.serve  show how it was started
-  preheat start --measure -- python train.py     measure remedies, keep those that help
-  preheat start --prepare --from REC -- python serve.py
-  preheat start --standby -- python train.py     start on a GPU that is ready
-  preheat start --list                           list the running warm parents
-  preheat start --stop                           stop them; running programs continue
-  preheat start --caches /mnt/kept -- python serve.py
-  preheat start --pack kept.tar                  pack compiled code for other machines
-
-Exit codes: that of the program, or the same signal; with --measure 0, or 125 if a start failed; 2 wrong usage, 125 preheat itself failed, 126 the program cannot be executed, 127 it was not found."
+    help_template = TEMPLATE
 )]
 pub struct StartArguments {
     /// The command and its arguments
