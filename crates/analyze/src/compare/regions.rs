@@ -45,11 +45,7 @@ pub(super) fn regions(
 
 /// The display name: `train.py:17–23`, `train.py:17–23 → 22–28`.
 fn name(was: &RegionReport, is: &RegionReport) -> String {
-    let lines = |region: &RegionReport| {
-        let (file, lines) = region.name.split_once(':')?;
-        Some((file.to_owned(), lines.to_owned()))
-    };
-    match (lines(was), lines(is)) {
+    match (was.file_and_lines(), is.file_and_lines()) {
         _ if was.name == is.name => was.name.clone(),
         (Some((file, _)), Some((same, lines))) if file == same => {
             format!("{} → {lines}", was.name)

@@ -27,7 +27,7 @@ pub use report::{
     FunctionReport, HostBytes, HostItem, HostMemory, HostPart, HostProcess, HostUse, IterationUnit,
     IterationsBy, LaterSaving, MarkReport, MemoryReport, NO_REPETITION, RUN_SCHEMA, RUN_SCHEMAS,
     RegionReport, Remedy, RemedyGroup, RepeatReport, RunReport, StartReport, TemperatureReport,
-    ThreadReport, Unfinished,
+    ThreadReport, Unfinished, line_range,
 };
 pub use rule::{IterationRule, LineRule, UnknownIterationRule};
 pub use stacks::{STACKS_FILE, STACKS_SCHEMA, StackFrame, StackSample, Stacks};

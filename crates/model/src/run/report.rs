@@ -3,6 +3,8 @@
 //! docs/run-json.md describes it, and docs/schema/preheat.run-2.schema.json is its schema;
 //! the three change together.
 
+use std::cmp::Ordering;
+
 use serde::{Deserialize, Serialize};
 
 use super::trace::Clock;
@@ -284,6 +286,24 @@ pub struct RegionReport {
     /// The earlier region with the same code, if a program without a loop repeats its text.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub repeats: Option<RepeatReport>,
+}
+
+impl RegionReport {
+    /// The file and the lines of its name; `None` if the name has other parts.
+    pub fn file_and_lines(&self) -> Option<(&str, String)> {
+        let file = self.file.as_ref()?.rsplit('/').next()?;
+        let lines = line_range(self.from?, self.to?);
+        (self.name == format!("{file}:{lines}")).then_some((file, lines))
+    }
+}
+
+/// The lines of a region: `14–20`, `14`; `20→14` if it ends further up than it begins.
+pub fn line_range(from: u32, to: u32) -> String {
+    match from.cmp(&to) {
+        Ordering::Less => format!("{from}–{to}"),
+        Ordering::Equal => from.to_string(),
+        Ordering::Greater => format!("{from}→{to}"),
+    }
 }
 
 /// The time of a region before and after the iteration that it contains.

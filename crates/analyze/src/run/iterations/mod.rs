@@ -16,7 +16,7 @@ mod python;
 mod timers;
 
 use super::facts::Facts;
-use super::timers::{Key, Regions, listed};
+use super::timers::{Key, RegionName, Regions, listed};
 use super::trace::{Iteration, StartTrace};
 use super::{FirstBegin, IterationRule, IterationUnit, IterationsBy, LineRule, NO_REPETITION};
 
@@ -174,7 +174,7 @@ pub(super) struct Decision {
     /// True if a number distinguishes the optimizer from others of its class.
     numbered: bool,
     /// The names of timed regions.
-    region_names: Vec<String>,
+    region_names: Vec<RegionName>,
     /// A single call or step of the program, if nothing repeats.
     pub once: Option<String>,
     /// The definition and the unit of the iterations that these regions time.

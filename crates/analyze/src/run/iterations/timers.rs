@@ -1,6 +1,6 @@
 //! Regions that the program times itself: executions of the same region are iterations.
 
-use super::super::timers::{Execution, Key, Region, name};
+use super::super::timers::{Execution, Key, Region, RegionName, name};
 use super::super::trace::Clock;
 use super::{Detected, FEW_ITERATIONS, FIRST_AND_SECOND, StartData, earliest_of};
 
@@ -140,7 +140,7 @@ pub(super) fn find(start: &StartData, keys: &[Key]) -> Option<Detected> {
 }
 
 /// The names of the regions, from the first start that has them.
-pub(super) fn names(starts: &[StartData], keys: &[Key]) -> Vec<String> {
+pub(super) fn names(starts: &[StartData], keys: &[Key]) -> Vec<RegionName> {
     let named = |key: &Key| {
         let mut all = starts.iter().flat_map(|start| &start.regions.all);
         all.find(|region| region.key == *key).map(name)

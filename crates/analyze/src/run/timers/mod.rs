@@ -2,12 +2,15 @@
 //!
 //! The recorder stores every reading with its location. The source shows which of them are
 //! subtracted ([`source`]); this is determined when the recording is made and stored in the
-//! manifest as [`Timers`]. [`regions`] pairs the readings of a start accordingly, and
-//! [`summary`] reports each region over all starts, with its causes.
+//! manifest as [`Timers`]. [`regions`] pairs the readings of a start accordingly, [`names`] names
+//! them, and [`summary`] reports each region over all starts, with its causes.
 
 mod body;
+mod cpu_time;
 mod events;
 mod frames;
+mod levels;
+mod names;
 mod pairs;
 mod passing;
 mod regions;
@@ -26,9 +29,10 @@ use summary::causes;
 
 pub use body::body;
 pub use frames::{Frame, NativeCall, frames, native_calls};
+pub(super) use names::{RegionName, listed, name, unpaired};
 pub(super) use regions::{Execution, Key, Region, Regions, regions};
 pub use source::{SourceTimers, timers_in};
-pub(super) use summary::{SummaryInput, listed, name, summarize, unpaired, waited_in_first};
+pub(super) use summary::{SummaryInput, summarize, waited_in_first};
 
 #[cfg(test)]
 pub(super) use site::Site;

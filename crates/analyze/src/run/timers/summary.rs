@@ -1,23 +1,22 @@
 //! Summarizes each timed region over all counted starts, with the causes of its first two
 //! executions.
 
-use std::collections::HashMap;
-
 use super::super::examine::seconds;
-use super::super::facts::Facts;
 use super::super::iterations::{Detected, StartData};
 use super::super::path::{CAUSES, Request, partition};
 use super::super::summary::{in_order, mean_shares};
-use super::super::trace::{Iteration, Span, SpanKind};
-use super::super::{Cause, IterationUnit, RegionReport, RepeatReport};
+use super::super::trace::Iteration;
+use super::super::{IterationUnit, RegionReport, RepeatReport};
 use super::around;
+use super::cpu_time::{cpu_of_thread, in_cpu_time};
 use super::events::unfinished;
-use super::frames::Frame;
-use super::regions::{Execution, Key, Region, Regions};
+use super::levels::{level, models, steps};
+use super::names::{lines, names};
+use super::regions::{Execution, Key, Region};
 use crate::stats::{Estimate, interval, paired_ratio};
 
 /// The number of regions to report.
-const MAX_REPORTED: usize = 24;
+pub(super) const MAX_REPORTED: usize = 24;
 
 /// The input of [`summarize`].
 pub(in crate::run) struct SummaryInput<'a> {
@@ -56,7 +55,7 @@ pub(in crate::run) fn summarize(case: &SummaryInput) -> (Vec<RegionReport>, usiz
     let Some(shown) = case.starts.get(case.shown).map(|start| start.regions) else {
         return (Vec::new(), 0);
     };
-    let names = names(shown);
+    let names: Vec<String> = (names(shown).iter()).map(ToString::to_string).collect();
     let groups = shown.alike();
     let name_of = |region: &Region| {
         let at = shown.all.iter().position(|other| other.key == region.key)?;
@@ -114,7 +113,7 @@ fn report(case: &SummaryInput, region: &Region, name: String) -> Option<RegionRe
         function: Some(from.function.clone()),
         helper: (region.helper())
             .filter(|_| region.loops().is_none())
-            .map(|(from, to)| lines(from, to)),
+            .map(|(from, to)| lines(from, to).to_string()),
         clock: Some(region.key.clock),
         unfinished: (case.starts.get(case.shown)).and_then(|start| unfinished(start.facts, region)),
         paired_by_order: !region.known,
@@ -127,13 +126,13 @@ fn report(case: &SummaryInput, region: &Region, name: String) -> Option<RegionRe
 }
 
 /// The executions of a region in a counted start.
-struct Counted {
+pub(super) struct Counted {
     /// The number of executions.
-    count: usize,
+    pub count: usize,
     /// In order, in seconds; only the first if others run at the same time.
-    times: Vec<f64>,
+    pub times: Vec<f64>,
     /// The causes of the first two, in seconds.
-    causes: Vec<[f64; CAUSES]>,
+    pub causes: Vec<[f64; CAUSES]>,
 }
 
 fn of_start(start: &StartData, region: &Region, cpu_time: bool) -> Option<Counted> {
@@ -165,52 +164,8 @@ fn of_start(start: &StartData, region: &Region, cpu_time: bool) -> Option<Counte
     })
 }
 
-/// The CPU time that its thread used in an execution of a region: the difference between the
-/// samples at its two clock readings. `None` if either sample is missing.
-fn cpu_of_thread(start: &StartData, one: &Execution) -> Option<u64> {
-    /// A sample belongs to a clock reading if it follows within the larger of 1/`LATER_BY` of
-    /// the region's duration and `LATER_BY_NS`.
-    const LATER_BY: u64 = 100;
-    const LATER_BY_NS: u64 = 20_000;
-    let process = start.trace.processes.get(one.process)?;
-    let samples = &process.threads.get(one.thread)?.samples;
-    let late = (one.end.saturating_sub(one.begin) / LATER_BY).max(LATER_BY_NS);
-    let at = |time: u64| {
-        let next = samples.get(samples.partition_point(|sample| sample.time < time))?;
-        (next.time - time <= late).then_some(next.cpu)
-    };
-    at(one.end)?.checked_sub(at(one.begin)?)
-}
-
-/// The causes of a region that the program times in CPU time, from those of its wall-clock
-/// time.
-///
-/// A thread that is off the CPU uses no CPU time. It is idle first, then waits for the device:
-/// CUDA waits on the CPU unless the program asks it not to. Calls that block, such as loading a
-/// kernel, share what is left. CPU time beyond that of the thread is that of other threads.
-///
-/// `of_thread` is the CPU time of the thread that reads the clock; if it is not known, the
-/// thread has used all of the time that the clock counts.
-fn in_cpu_time(mut causes: [f64; CAUSES], timed: f64, of_thread: Option<f64>) -> [f64; CAUSES] {
-    let wall: f64 = causes.iter().sum();
-    let on_cpu = of_thread.unwrap_or(timed).min(timed).min(wall);
-    let mut off_cpu = wall - on_cpu;
-    for cause in [Cause::Idle, Cause::WaitingForDevice] {
-        let seconds = &mut causes[cause.index()];
-        let removed = off_cpu.min(*seconds);
-        *seconds -= removed;
-        off_cpu -= removed;
-    }
-    let left: f64 = causes.iter().sum();
-    if left > 0.0 {
-        causes = causes.map(|seconds| seconds * (on_cpu / left).min(1.0));
-    }
-    causes[Cause::OwnCpu.index()] += timed - on_cpu;
-    causes
-}
-
 /// The statistics of executions, with their causes.
-fn measured(counted: &[Counted], seed: u64) -> Option<RegionReport> {
+pub(super) fn measured(counted: &[Counted], seed: u64) -> Option<RegionReport> {
     let times = || counted.iter().map(|start| &start.times[..]);
     let of = |value: fn(&[f64]) -> Option<f64>| -> Option<Estimate> {
         let values: Vec<Vec<f64>> = times()
@@ -301,7 +256,7 @@ pub(in crate::run) fn waited_in_first(start: &StartData, name: &str) -> f64 {
     let waited = || {
         let at = names(start.regions)
             .iter()
-            .position(|known| known == name)?;
+            .position(|known| known.to_string() == name)?;
         let region = &start.regions.all[at];
         let one = *region.on_device().first()?;
         let found = partition(
@@ -318,275 +273,4 @@ pub(in crate::run) fn waited_in_first(start: &StartData, name: &str) -> f64 {
         (!region.key.clock.is_cpu_time()).then_some(share.clamp(0.0, 1.0))
     };
     waited().unwrap_or(0.0)
-}
-
-/// A level above or below the iterations, such as the epochs of a Keras `fit` call: all spans
-/// of a type, or those with this name.
-fn level(
-    case: &SummaryInput,
-    which: Iteration,
-    named: Option<&str>,
-    name: String,
-) -> Option<RegionReport> {
-    let counted = case.counted.iter();
-    let counted: Vec<Counted> = counted
-        .filter_map(|at| spans_of_start(case.starts.get(*at)?, which, named))
-        .collect();
-    Some(RegionReport {
-        name,
-        ..measured(&counted, case.seed)?
-    })
-}
-
-/// The steps of Keras predictions or evaluations, if these are the iterations and some have
-/// several steps.
-fn steps(case: &SummaryInput) -> Option<RegionReport> {
-    let (whole, step, name) = match case.unit? {
-        IterationUnit::Predict => (
-            Iteration::Predict,
-            Iteration::PredictStep,
-            "steps of predict",
-        ),
-        IterationUnit::Evaluate => (
-            Iteration::Evaluate,
-            Iteration::TestStep,
-            "steps of evaluate",
-        ),
-        _ => return None,
-    };
-    let facts = case.starts.get(case.shown)?.facts;
-    let count = |which| {
-        facts
-            .iter()
-            .map(|facts| facts.count_in_all(which))
-            .sum::<u64>()
-    };
-    (count(step) > count(whole)).then(|| level(case, step, None, name.to_owned()))?
-}
-
-/// The calls of models that are called once each, in the order of the shown start.
-fn models(case: &SummaryInput) -> Vec<RegionReport> {
-    let facts = case
-        .starts
-        .get(case.shown)
-        .map_or(&[][..], |start| start.facts);
-    let mut names: Vec<&str> = Vec::new();
-    for facts in facts {
-        let spans = facts.process.threads.iter().flat_map(|one| &one.spans);
-        for span in spans.filter(|span| span.what == SpanKind::Iteration(Iteration::ModelCall)) {
-            let name = text(facts, span);
-            if !names.contains(&name) {
-                names.push(name);
-            }
-        }
-    }
-    (names.into_iter().take(MAX_REPORTED))
-        .filter_map(|name| {
-            level(
-                case,
-                Iteration::ModelCall,
-                Some(name),
-                format!("call of {name}"),
-            )
-        })
-        .collect()
-}
-
-fn text<'a>(facts: &Facts<'a>, span: &Span) -> &'a str {
-    let text = facts.process.texts.get(span.detail as usize);
-    text.map_or("", String::as_str)
-}
-
-fn spans_of_start(start: &StartData, which: Iteration, named: Option<&str>) -> Option<Counted> {
-    let matches = |facts: &Facts, span: &Span| {
-        span.what == SpanKind::Iteration(which)
-            && named.is_none_or(|name| text(facts, span) == name)
-    };
-    let (process, thread) = (start.facts.iter().enumerate()).find_map(|(process, facts)| {
-        let mut threads = facts.process.threads.iter();
-        let thread = threads.position(|one| one.spans.iter().any(|span| matches(facts, span)))?;
-        Some((process, thread))
-    })?;
-    let facts = &start.facts[process];
-    let spans = facts.process.threads[thread].spans.iter();
-    let windows: Vec<(u64, u64)> = spans
-        .filter(|span| matches(facts, span))
-        .map(|span| (span.begin, span.end))
-        .collect();
-    let lengths = windows.iter().map(|(begin, end)| seconds(end - begin));
-    Some(Counted {
-        count: windows.len(),
-        times: lengths.collect(),
-        causes: causes(start, (process, thread), &windows[..windows.len().min(2)]),
-    })
-}
-
-/// The names of regions: file and lines, with those of the helper if several regions have
-/// the same lines, or else with a number.
-fn names(regions: &Regions) -> Vec<String> {
-    let mut counts: HashMap<String, usize> = HashMap::new();
-    for region in &regions.all {
-        *counts.entry(name(region)).or_default() += 1;
-    }
-    let mut used: HashMap<String, usize> = HashMap::new();
-    (regions.all.iter())
-        .map(|region| {
-            let name = name(region);
-            let name = match region.helper() {
-                Some((from, to)) if counts.get(&name).is_some_and(|n| *n > 1) => {
-                    format!("{name} by {}", lines(from, to))
-                }
-                _ => name,
-            };
-            // Several regions of one line.
-            let number = used.entry(name.clone()).or_default();
-            *number += 1;
-            match *number {
-                1 => name,
-                number => format!("{name} #{number}"),
-            }
-        })
-        .collect()
-}
-
-/// The name of a region.
-pub(in crate::run) fn name(region: &Region) -> String {
-    let timeit = match region.loops() {
-        Some(0 | 1) => "timeit".to_owned(),
-        Some(loops) => format!("timeit ×{loops}"),
-        None => return lines(region.begins(), region.ends()),
-    };
-    match region.from.get(1) {
-        Some(caller) => format!("{timeit} at {}:{}", short(&caller.file), caller.line),
-        None => timeit,
-    }
-}
-
-fn short(file: &str) -> &str {
-    file.rsplit('/').next().unwrap_or(file)
-}
-
-/// The lines with readings that are not part of any region.
-pub(in crate::run) fn unpaired(regions: &Regions) -> Vec<String> {
-    let named = regions
-        .unpaired
-        .iter()
-        .map(|(frame, _)| lines(frame, frame));
-    named.collect()
-}
-
-/// `train.py:14–20`.
-fn lines(from: &Frame, to: &Frame) -> String {
-    let file = short(&from.file);
-    match (from.line, to.line) {
-        (0, _) | (_, 0) if from.function == to.function => format!("{file}:{}", from.function),
-        (0, _) | (_, 0) => format!("{file}:{}–{}", from.function, to.function),
-        (a, b) if from.file == to.file && a == b => format!("{file}:{a}"),
-        (a, b) if from.file == to.file && a > b => format!("{file}:{a}→{b}"),
-        (a, b) if from.file == to.file => format!("{file}:{a}–{b}"),
-        (a, b) => format!("{file}:{a} – {}:{b}", short(&to.file)),
-    }
-}
-
-/// A list of region names, with each file named once: `a.py:3–5 and 9–11`.
-pub(in crate::run) fn listed(names: &[String]) -> String {
-    /// The number of regions to name.
-    const MAX_NAMES: usize = 3;
-    let mut words: Vec<String> = Vec::new();
-    for (at, name) in names.iter().enumerate().take(MAX_NAMES) {
-        let before = at.checked_sub(1).and_then(|at| names[at].split_once(':'));
-        match name.split_once(':') {
-            Some((file, lines)) if before.is_some_and(|before| before.0 == file) => {
-                words.push(lines.to_owned());
-            }
-            _ => words.push(name.clone()),
-        }
-    }
-    if names.len() > MAX_NAMES {
-        words.push(format!("{} more", names.len() - MAX_NAMES));
-    }
-    match words.split_last() {
-        Some((last, [])) => last.clone(),
-        Some((last, others)) => format!("{} and {last}", others.join(", ")),
-        None => String::new(),
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn time_off_the_cpu_is_not_part_of_cpu_time() {
-        let of = |parts: &[(Cause, f64)]| {
-            let mut causes = [0.0; CAUSES];
-            for (cause, seconds) in parts {
-                causes[cause.index()] = *seconds;
-            }
-            causes
-        };
-        let (own, idle, waiting) = (Cause::OwnCpu, Cause::Idle, Cause::WaitingForDevice);
-        let wall = of(&[(own, 2.0), (idle, 10.0), (waiting, 50.0)]);
-        for (timed, of_thread, expected) in [
-            // The thread waits for the device on the CPU, or off it.
-            (52.0, None, [2.0, 0.0, 50.0]),
-            (22.0, Some(22.0), [2.0, 0.0, 20.0]),
-            (2.0, None, [2.0, 0.0, 0.0]),
-            // Other threads compute meanwhile.
-            (32.0, Some(2.0), [32.0, 0.0, 0.0]),
-            (162.0, None, [102.0, 10.0, 50.0]),
-            (162.0, Some(52.0), [112.0, 0.0, 50.0]),
-            // A call that blocks.
-            (1.0, None, [1.0, 0.0, 0.0]),
-        ] {
-            let found = in_cpu_time(wall, timed, of_thread);
-            let expected = of(&[
-                (own, expected[0]),
-                (idle, expected[1]),
-                (waiting, expected[2]),
-            ]);
-            assert_eq!(found, expected, "{timed} {of_thread:?}");
-        }
-        let loading = of(&[(Cause::KernelLoading, 30.0), (own, 10.0)]);
-        let expected = of(&[(Cause::KernelLoading, 15.0), (own, 5.0)]);
-        assert_eq!(in_cpu_time(loading, 20.0, None), expected);
-        assert_eq!(in_cpu_time([0.0; CAUSES], 3.0, None), of(&[(own, 3.0)]));
-    }
-
-    fn frame(file: &str, line: u32) -> Frame {
-        Frame {
-            file: file.into(),
-            line,
-            function: "f".into(),
-        }
-    }
-
-    #[test]
-    fn a_region_is_named_by_its_lines() {
-        let of =
-            |from: (&str, u32), to: (&str, u32)| lines(&frame(from.0, from.1), &frame(to.0, to.1));
-        let (a, b) = ("/x/a.py", "/x/b.py");
-        assert_eq!(of((a, 3), (a, 7)), "a.py:3–7");
-        assert_eq!(of((a, 7), (a, 3)), "a.py:7→3");
-        assert_eq!(of((a, 3), (a, 3)), "a.py:3");
-        assert_eq!(of((a, 3), (b, 5)), "a.py:3 – b.py:5");
-        assert_eq!(of(("/x/infer", 0), ("/x/infer", 0)), "infer:f");
-    }
-
-    #[test]
-    fn a_list_of_regions_names_each_file_once() {
-        let of = |names: &[&str]| {
-            listed(
-                &names
-                    .iter()
-                    .map(|name| (*name).to_owned())
-                    .collect::<Vec<_>>(),
-            )
-        };
-        assert_eq!(of(&["a.py:3–5"]), "a.py:3–5");
-        assert_eq!(of(&["a.py:3–5", "a.py:7"]), "a.py:3–5 and 7");
-        assert_eq!(of(&["a.py:3", "b.py:7", "b.py:9"]), "a.py:3, b.py:7 and 9");
-        let five = ["a.py:1", "a.py:2", "a.py:3", "a.py:4", "a.py:5"];
-        assert_eq!(of(&five), "a.py:1, 2, 3 and 2 more");
-    }
 }
