@@ -6,7 +6,7 @@
 //! such as `comfy-table` wrap cells when a terminal is narrow, but do not drop columns.
 
 use super::cells::{is_words, middle};
-use super::text::{fit, pad, split_at_column, width};
+use super::text::{fit, pad, split_at_column, width, wrap};
 use super::{Line, Screen, Style};
 
 /// The space before the first column, and usually between columns.
@@ -124,12 +124,9 @@ pub(crate) enum Overflow {
     Cut,
     /// Cuts in the middle of the text after a prefix of this width.
     CutAfter(usize),
-    /// Moves the cell to a separate line above its row, where `cut` truncates it. If the table
-    /// is too wide, cells wider than `usual` do not widen the column.
-    Above {
-        usual: usize,
-        cut: fn(&str, usize) -> String,
-    },
+    /// Moves the cell to separate lines above its row, where it is wrapped. If the table is too
+    /// wide, cells wider than `usual` do not widen the column.
+    Above { usual: usize },
 }
 
 /// A table.
@@ -274,7 +271,7 @@ impl Table {
         let Some(mut whole) = widths.first().copied() else {
             return widths;
         };
-        if let Overflow::Above { usual, .. } = self.overflow
+        if let Overflow::Above { usual } = self.overflow
             && self.room_of_first(&widths, room) < whole
         {
             let usual = self.cells(0).filter(|width| *width <= usual);
@@ -346,13 +343,16 @@ impl Table {
     fn show_row(&self, screen: &mut Screen, widths: &[usize], row: &Row) {
         let room = screen.terminal.width;
         let mut line: Line = vec![(row.mark.0, pad(row.mark.1, GAP))];
-        if let Overflow::Above { cut, .. } = self.overflow
+        if let Overflow::Above { .. } = self.overflow
             && let Some((style, name)) = row.cells.first()
             && width(name) > widths[0]
         {
-            line.push((*style, cut(name, room.saturating_sub(GAP))));
-            screen.line(line);
-            line = vec![(Style::Plain, " ".repeat(GAP))];
+            let columns = room.saturating_sub(GAP);
+            for part in wrap(name, columns, columns) {
+                line.push((*style, part));
+                screen.line(line);
+                line = vec![(Style::Plain, " ".repeat(GAP))];
+            }
         }
         let mut used = GAP;
         for (at, (style, text)) in row.cells.iter().enumerate() {
@@ -512,10 +512,7 @@ torch 2.11.0 on cuda
     #[test]
     fn a_long_name_stands_above_its_row() {
         let mut table = Table::new(&[left(""), right("base")]);
-        table.overflow(Overflow::Above {
-            usual: 10,
-            cut: middle,
-        });
+        table.overflow(Overflow::Above { usual: 10 });
         table.row(plain(&["excess", "1 s"]));
         table.marked((Style::Red, "✗"), plain(&["train.py:17–23 → 22–28", "2 s"]));
         let expected = "                          base
@@ -525,7 +522,8 @@ torch 2.11.0 on cuda
         assert_eq!(shown(&table, 30), expected);
         let expected = "          base
   excess   1 s
-✗ train.py:1…23 → 22–28
+✗ train.py:17–23 →
+  22–28
            2 s
 ";
         assert_eq!(shown(&table, 23), expected);

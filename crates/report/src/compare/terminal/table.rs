@@ -8,9 +8,8 @@ use preheat_model::compare::{Level, QuantityChange, Unit, Verdict};
 use super::super::order::series;
 use super::super::{change, changed, interval, percents, signed, value, verdict};
 use super::style_of;
-use crate::terminal::cells::middle;
 use crate::terminal::table::{Column, Overflow, Table, WHOLE, left, right};
-use crate::terminal::{Style, clean, fit, pad, width};
+use crate::terminal::{Style, clean, pad, width};
 use crate::units::ABSENT;
 
 /// The length to which names are cut before the relative change is dropped.
@@ -22,10 +21,7 @@ const SHORT_NAME: usize = 16;
 pub(super) fn of_quantities(quantities: &[&QuantityChange]) -> Table {
     let names = quantities.iter().map(|quantity| clean(&quantity.name));
     let mut table = Table::new(&columns());
-    table.overflow(Overflow::Above {
-        usual: USUAL_NAME,
-        cut: region,
-    });
+    table.overflow(Overflow::Above { usual: USUAL_NAME });
     add_rows(&mut table, quantities, names, verdict);
     table
 }
@@ -142,43 +138,4 @@ fn level(level: &Option<Level>, unit: Unit) -> (String, usize) {
         Unit::Ratio | Unit::Iterations | Unit::Count | Unit::ExitCode => 0,
     };
     (text, unit)
-}
-
-/// Truncates the name of a region or a pair of them, `train.py:17–23 → warm.py:22–28`, to
-/// `limit` columns: the files are cut, the lines are not.
-fn region(name: &str, limit: usize) -> String {
-    let over = width(name).saturating_sub(limit);
-    if over == 0 {
-        return name.to_owned();
-    }
-    let parts: Vec<&str> = name.split(" → ").collect();
-    let files = parts
-        .iter()
-        .filter(|part| part.contains(':'))
-        .count()
-        .max(1);
-    let each = over.div_ceil(files);
-    let shorter = |part: &&str| match part.split_once(':') {
-        Some((file, lines)) => {
-            let file = middle(file, width(file).saturating_sub(each).max(1));
-            format!("{file}:{lines}")
-        }
-        None => (*part).to_owned(),
-    };
-    let parts: Vec<String> = parts.iter().map(shorter).collect();
-    fit(&parts.join(" → "), limit)
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn a_region_keeps_its_lines() {
-        let name = "train.py:17–23 → train_warm.py:22–28";
-        assert_eq!(region(name, 40), name);
-        assert_eq!(region(name, 30), "tr…py:17–23 → train…m.py:22–28");
-        assert_eq!(region("a_long_name.py:17–23", 14), "a_lo….py:17–23");
-        assert!(width(&region(name, 9)) <= 9);
-    }
 }
