@@ -7,19 +7,25 @@
 //! kernel launches needs no cooperation; and regions that the program times itself are
 //! those its author cares about. Lines of output count only on request.
 
+mod around;
 mod begins;
+mod decision;
 mod functions;
 mod kernels;
 mod lines;
 mod nvtx;
 mod python;
+mod threads;
 mod timers;
 
 use super::facts::Facts;
-use super::timers::{Key, RegionName, Regions, listed};
+use super::timers::{Key, Regions};
 use super::trace::{Iteration, StartTrace};
-use super::{FirstBegin, IterationRule, IterationUnit, IterationsBy, LineRule, NO_REPETITION};
+use super::{FirstBegin, IterationRule, IterationsBy};
+use around::{as_timed, enclosing};
+use threads::{earliest, earliest_of, most};
 
+pub(super) use decision::Decision;
 pub(super) use lines::{busiest, together};
 
 /// This many occurrences are certainly a repetition.
@@ -167,22 +173,6 @@ pub(super) struct StartData<'a> {
     pub succeeded: bool,
 }
 
-/// The decision for a whole recording.
-pub(super) struct Decision {
-    pub by: IterationsBy,
-    pub rule: Option<Rule>,
-    /// True if a number distinguishes the optimizer from others of its class.
-    numbered: bool,
-    /// The names of timed regions.
-    region_names: Vec<RegionName>,
-    /// A single call or step of the program, if nothing repeats.
-    pub once: Option<String>,
-    /// The definition and the unit of the iterations that these regions time.
-    timed_iterations: Option<(String, IterationUnit)>,
-    /// Indexed by start.
-    pub found: Vec<Option<Detected>>,
-}
-
 /// A method to find iterations, the number it has to find, and the rules it accepts.
 type Attempt = (IterationsBy, usize, Accepted);
 
@@ -308,105 +298,6 @@ fn in_most(
     voters.iter().filter(enough).count() * 2 > voters.len().max(1)
 }
 
-/// Replaces calls by what the program repeats around them: two steps of an optimizer that
-/// accumulates gradients, two requests to a language model that calls it for each token, or
-/// regions that it times around a few calls each.
-fn enclosing(decision: Decision, starts: &[StartData]) -> Decision {
-    let calls = matches!(
-        decision.rule,
-        Some(Rule::Model(_) | Rule::Function(_) | Rule::Compiled(_))
-    );
-    if !calls {
-        return decision;
-    }
-    let calls = decision.returned(starts);
-    let around = |rule: &Rule, outer: &[Option<Detected>]| {
-        let mut both = (outer.iter().zip(&calls)).filter(|(_, inner)| inner.is_some());
-        both.all(|(outer, inner)| {
-            let both = outer.as_ref().zip(inner.as_ref());
-            both.is_some_and(|(outer, inner)| {
-                let fewer = outer.iterations.len() < inner.iterations.len();
-                fewer
-                    && match rule {
-                        Rule::Optimizer(_) => {
-                            functions::contains(outer, &without_earlier(inner, outer))
-                        }
-                        _ => functions::contains(outer, inner),
-                    }
-            })
-        })
-    };
-    let rules = candidates(
-        IterationsBy::Python,
-        None,
-        (FIRST_AND_SECOND, Accepted::Any),
-        starts,
-    );
-    let steps = rules
-        .into_iter()
-        .filter(|rule| matches!(rule, Rule::Optimizer(_) | Rule::Function(_)));
-    let regions = (starts.iter().zip(&calls))
-        .filter_map(|(start, found)| timers::enclosing(start, found.as_ref()?));
-    let regions = regions.map(Rule::Timers).take(1);
-    for rule in steps.chain(regions) {
-        let by = match rule {
-            Rule::Timers(_) => IterationsBy::Timers,
-            _ => IterationsBy::Python,
-        };
-        let found = find_all(&rule, starts);
-        if in_most(&found, by, FIRST_AND_SECOND, starts) && around(&rule, &found) {
-            return Decision::new(by, rule, found, starts);
-        }
-    }
-    decision
-}
-
-/// Leaves out calls before the first step if they are fewer than the steps, such as one that
-/// creates lazy parameters or shows the shape of the output.
-fn without_earlier(calls: &Detected, steps: &Detected) -> Detected {
-    let begin = steps.iterations.first().map_or(0, |first| first.0);
-    let earlier = calls.iterations.partition_point(|call| call.1 <= begin);
-    let mut left = calls.clone();
-    if earlier < steps.iterations.len() {
-        left.iterations.drain(..earlier);
-    }
-    left
-}
-
-/// Replaces a few steps, calls or runs with the regions with which the program times each of
-/// them, so that the report and the program show the same numbers.
-fn as_timed(decision: Decision, starts: &[StartData]) -> Decision {
-    let few =
-        |found: &Detected| (FIRST_AND_SECOND..FEW_ITERATIONS).contains(&found.iterations.len());
-    let detected =
-        decision.by == IterationsBy::Python || matches!(decision.rule, Some(Rule::Xla(_)));
-    let replaceable = detected
-        && !matches!(decision.rule, Some(Rule::Named(_)))
-        && decision.found.iter().flatten().all(few);
-    let keys: Vec<Option<Vec<Key>>> = (starts.iter().zip(decision.returned(starts)))
-        .map(|(start, found)| timers::around(start, found.as_ref()?))
-        .collect();
-    // Every start with iterations has to time them on the same lines.
-    let with_iterations = decision.found.iter().zip(&keys);
-    let mut timed = (with_iterations.filter(|(found, _)| found.is_some())).map(|(_, keys)| keys);
-    let Some(Some(keys)) = timed.next().filter(|_| replaceable) else {
-        return decision;
-    };
-    if !timed.all(|other| other.as_ref() == Some(keys)) {
-        return decision;
-    }
-    let rule = Rule::Timers(keys.clone());
-    Decision {
-        by: IterationsBy::Timers,
-        timed_iterations: (decision.unit()).map(|unit| (decision.timed_words(), unit)),
-        region_names: timers::names(starts, keys),
-        once: None,
-        found: starts.iter().map(|start| apply(&rule, start)).collect(),
-        rule: Some(rule),
-        numbered: false,
-    }
-}
-
 /// The starts of which a majority must support a method: those that were recorded. If some
 /// succeeded, failed and interrupted ones are ignored.
 fn voters(by: IterationsBy, starts: &[StartData]) -> Vec<usize> {
@@ -462,10 +353,10 @@ fn candidates(
             functions::outermost_first(&mut ordered[named..], starts);
             return ordered;
         }
-        (IterationsBy::Kernels, _) => match accepted {
-            Accepted::LastKernels => vote(Rule::LastKernels),
-            _ => vote(Rule::Kernels),
-        },
+        (IterationsBy::Kernels, _) if accepted == Accepted::LastKernels => {
+            vote(Rule::LastKernels);
+        }
+        (IterationsBy::Kernels, _) => vote(Rule::Kernels),
         (IterationsBy::Timers, _) => {
             let different_lines = accepted == Accepted::Any;
             let offers = starts
@@ -515,339 +406,9 @@ fn make_disjoint(iterations: &mut Vec<(u64, u64)>) {
     });
 }
 
-impl Decision {
-    fn new(
-        by: IterationsBy,
-        rule: Rule,
-        found: Vec<Option<Detected>>,
-        starts: &[StartData],
-    ) -> Decision {
-        let numbered = match &rule {
-            Rule::Optimizer(name) => python::has_siblings(starts, name),
-            _ => false,
-        };
-        let region_names = match &rule {
-            Rule::Timers(keys) => timers::names(starts, keys),
-            _ => Vec::new(),
-        };
-        Decision {
-            by,
-            rule: Some(rule),
-            numbered,
-            region_names,
-            once: None,
-            timed_iterations: None,
-            found,
-        }
-    }
-
-    /// The iterations. Calls that last until the next call (of JAX and XLA) end here when they return.
-    fn returned(&self, starts: &[StartData]) -> Vec<Option<Detected>> {
-        let returned = |start| match &self.rule {
-            Some(Rule::Compiled(name)) => functions::find_dispatches(start, name),
-            Some(Rule::Xla(name)) => nvtx::find_xla_runs(start, name),
-            _ => None,
-        };
-        let both = starts.iter().zip(&self.found);
-        both.map(|(start, found)| {
-            returned(start)
-                .filter(|_| found.is_some())
-                .or(found.clone())
-        })
-        .collect()
-    }
-
-    /// A definition of iterations whose begins and ends the timers of the program define.
-    fn timed_words(&self) -> String {
-        match &self.rule {
-            Some(Rule::Compiled(name)) => format!("calls of {name}, compiled by JAX"),
-            _ => self.words(&IterationRule::Auto, 0),
-        }
-    }
-
-    /// The unit that an iteration is.
-    pub(super) fn unit(&self) -> Option<IterationUnit> {
-        self.rule.as_ref().map(|rule| match rule {
-            Rule::Nvtx(_) => IterationUnit::Range,
-            Rule::Xla(_) => IterationUnit::CompiledModule,
-            Rule::Optimizer(_) => IterationUnit::OptimizerStep,
-            Rule::Keras(which) => python::keras_unit(*which),
-            Rule::Model(_) => IterationUnit::ModelCall,
-            Rule::Models => IterationUnit::Models,
-            Rule::Function(_) | Rule::Backward => IterationUnit::FunctionCall,
-            Rule::Compiled(_) => IterationUnit::CompiledCall,
-            Rule::Named(_) => IterationUnit::Named,
-            Rule::Kernels | Rule::LastKernels => IterationUnit::Launches,
-            Rule::Timers(_) => IterationUnit::Region,
-            Rule::Lines => IterationUnit::Line,
-        })
-    }
-
-    /// The unit of the iterations, or of those that regions time.
-    pub(super) fn timed_unit(&self) -> Option<IterationUnit> {
-        let timed = self.timed_iterations.as_ref().map(|(_, unit)| *unit);
-        timed.or_else(|| self.unit())
-    }
-
-    /// The regions whose executions are the iterations.
-    pub(super) fn regions(&self) -> &[Key] {
-        match &self.rule {
-            Some(Rule::Timers(keys)) => keys,
-            _ => &[],
-        }
-    }
-
-    /// A human-readable definition of an iteration.
-    pub(super) fn words(&self, setting: &IterationRule, shown: usize) -> String {
-        match &self.rule {
-            None => (self.once.clone()).unwrap_or_else(|| NO_REPETITION.to_owned()),
-            Some(Rule::Nvtx(name)) => format!("NVTX ranges named {name}"),
-            Some(Rule::Xla(name)) => format!("runs of {name}, compiled by XLA"),
-            Some(Rule::Optimizer(name)) if self.numbered => format!("steps of {name}"),
-            Some(Rule::Optimizer(name)) => format!("steps of {}", python::class_of(name)),
-            Some(Rule::Models) => "calls of different models".to_owned(),
-            Some(Rule::Backward) => "calls of backward".to_owned(),
-            Some(Rule::Keras(which)) => python::keras_words(*which).to_owned(),
-            Some(Rule::Model(name) | Rule::Function(name)) => format!("calls of {name}"),
-            Some(Rule::Compiled(name)) => {
-                format!("calls of {name}, compiled by JAX; each until the next one")
-            }
-            Some(Rule::Named(name)) => format!("{name}, named by the program"),
-            Some(Rule::Kernels | Rule::LastKernels) => {
-                let found = self.found.get(shown).and_then(Option::as_ref);
-                let found = found.or_else(|| self.found.iter().flatten().next());
-                let what = match found.map_or(0, |found| found.period) {
-                    1 => "kernel launches".to_owned(),
-                    period => format!("the period of {period} kernel launches"),
-                };
-                match found.map_or("", |found| &found.begins) {
-                    "" => what,
-                    begins => format!("{what}; {begins}"),
-                }
-            }
-            Some(Rule::Timers(_)) => match &self.timed_iterations {
-                Some((times, _)) => format!("{times}, as timed at {}", listed(&self.region_names)),
-                None => format!("{}, timed by the program", listed(&self.region_names)),
-            },
-            Some(Rule::Lines) => {
-                let IterationRule::Lines(LineRule { begin, end }) = setting else {
-                    return "lines of output".to_owned();
-                };
-                match begin {
-                    Some(begin) => format!(
-                        "from a line that matches {begin} to the next line that matches {end}"
-                    ),
-                    None => format!(
-                        "from one line that matches {end} to the next; the first from {}",
-                        self.first_line(shown)
-                    ),
-                }
-            }
-        }
-    }
-}
-
-impl Decision {
-    /// The beginning of the first iteration that a line ends.
-    fn first_line(&self, shown: usize) -> String {
-        let found = self.found.get(shown).and_then(Option::as_ref);
-        match found.and_then(|found| found.first_begin) {
-            Some(FirstBegin {
-                known: true,
-                silent,
-            }) => {
-                let after = match silent {
-                    0 => String::new(),
-                    1 => ", after a warm-up iteration without output".to_owned(),
-                    count => format!(", after {count} warm-up iterations without output"),
-                };
-                format!("where its own work begins{after}")
-            }
-            _ => "the last import, or the last other line of the program".to_owned(),
-        }
-    }
-
-    /// The evidence for the beginning of the first iterations; the median number of warm-up
-    /// iterations.
-    pub(super) fn first_begin(&self) -> Option<FirstBegin> {
-        let all = (self.found.iter().flatten()).filter_map(|found| found.first_begin);
-        let mut all: Vec<FirstBegin> = all.collect();
-        all.sort_by_key(|begin| begin.silent);
-        Some(FirstBegin {
-            known: all.iter().all(|begin| begin.known),
-            ..*all.get(all.len() / 2)?
-        })
-    }
-}
-
-/// A thread with at most this share of the iterations of the busiest thread is doing
-/// something else.
-const MINOR_THREAD_SHARE: f64 = 0.1;
-
-/// The iterations of the thread whose first iteration ends first, with the other threads
-/// that iterate.
-fn earliest(
-    start: &StartData,
-    iterations_of: impl Fn(&Facts, usize) -> Vec<(u64, u64)>,
-) -> Option<Detected> {
-    let mut all = Vec::new();
-    for (process, facts) in start.facts.iter().enumerate() {
-        for thread in 0..facts.process.threads.len() {
-            all.push(Detected {
-                process,
-                thread,
-                iterations: iterations_of(facts, thread),
-                ..Detected::default()
-            });
-        }
-    }
-    earliest_of(all)
-}
-
-/// Selects the one whose first iteration ends first, and lists the others in it.
-fn earliest_of(mut all: Vec<Detected>) -> Option<Detected> {
-    let mut most = all.iter().map(|found| found.iterations.len()).max()?;
-    if let Some(joined) =
-        joined(&all).filter(|joined| most < MIN_ITERATIONS.min(joined.iterations.len()))
-    {
-        most = joined.iterations.len();
-        all.retain(|found| found.process != joined.process);
-        all.push(joined);
-    }
-    all.retain(|found| {
-        let count = found.iterations.len();
-        count >= most.min(MIN_ITERATIONS) && count as f64 > MINOR_THREAD_SHARE * most as f64
-    });
-    let end = |found: &Detected| found.iterations.first().map_or(u64::MAX, |first| first.1);
-    all.sort_by_key(end);
-    let mut all = all.into_iter();
-    let mut found = all.next()?;
-    found.others = all
-        .map(|other| Other {
-            process: other.process,
-            thread: other.thread,
-            count: other.iterations.len(),
-            first: end(&other),
-        })
-        .collect();
-    Some(found)
-}
-
-/// The iterations that several threads of a process run one after the other, such as a thread
-/// for each request. Those that begin during another one are left out.
-fn joined(all: &[Detected]) -> Option<Detected> {
-    let first = |found: &&Detected| found.iterations.first().map(|first| first.1);
-    let earliest = (all.iter().filter(|found| !found.iterations.is_empty())).min_by_key(first)?;
-    let mut each: Vec<((u64, u64), usize)> = (all.iter())
-        .filter(|found| found.process == earliest.process)
-        .flat_map(|found| found.iterations.iter().map(|times| (*times, found.thread)))
-        .collect();
-    each.sort_unstable();
-    let mut last = 0;
-    each.retain(|((begin, end), _)| {
-        let is_separate = *begin >= last && begin < end;
-        if is_separate {
-            last = *end;
-        }
-        is_separate
-    });
-    Some(Detected {
-        process: earliest.process,
-        thread: each.first()?.1,
-        iterations: each.iter().map(|(times, _)| *times).collect(),
-        threads: each.iter().map(|(_, thread)| *thread).collect(),
-        ..Detected::default()
-    })
-}
-
-/// The process and thread with the highest `count`; the earliest of equals.
-fn most(start: &StartData, count: impl Fn(&Facts, usize) -> usize) -> Option<(usize, usize)> {
-    let mut best = None;
-    let mut highest = 0;
-    for (process, facts) in start.facts.iter().enumerate() {
-        for thread in 0..facts.process.threads.len() {
-            let count = count(facts, thread);
-            if count > highest {
-                (best, highest) = (Some((process, thread)), count);
-            }
-        }
-    }
-    best
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn the_earliest_first_result_counts_and_the_others_are_listed() {
-        let found = |thread: usize, count: usize, begin: u64| Detected {
-            thread,
-            iterations: (0..count as u64)
-                .map(|i| (begin + 10 * i, begin + 10 * i + 5))
-                .collect(),
-            ..Detected::default()
-        };
-        let all = vec![
-            found(0, 60, 50),
-            found(1, 30, 20),
-            // A few warm-up calls, and a thread without any.
-            found(2, 2, 1),
-            found(3, 0, 0),
-        ];
-        let chosen = earliest_of(all).expect("one of them");
-        assert_eq!((chosen.thread, chosen.iterations.len()), (1, 30));
-        let others: Vec<_> = chosen
-            .others
-            .iter()
-            .map(|other| (other.thread, other.count, other.first))
-            .collect();
-        assert_eq!(others, [(0, 60, 55)]);
-        assert_eq!(earliest_of(Vec::new()), None);
-        // One iteration each, at the same time.
-        let one = earliest_of(vec![found(0, 1, 5), found(1, 1, 3)]).expect("one of them");
-        assert_eq!((one.thread, one.iterations.len()), (1, 1));
-        assert_eq!((one.threads.len(), one.others.len()), (0, 1));
-    }
-
-    #[test]
-    fn threads_that_follow_each_other_share_the_iterations() {
-        let found = |process: usize, thread: usize, iterations: &[(u64, u64)]| Detected {
-            process,
-            thread,
-            iterations: iterations.to_vec(),
-            ..Detected::default()
-        };
-        let all = vec![
-            found(0, 2, &[(20, 25)]),
-            found(0, 1, &[(10, 15), (30, 35)]),
-            // It overlaps another one.
-            found(0, 3, &[(33, 36)]),
-            found(1, 0, &[(12, 18)]),
-        ];
-        let joined = earliest_of(all).expect("they follow each other");
-        assert_eq!(joined.iterations, [(10, 15), (20, 25), (30, 35)]);
-        assert_eq!((joined.thread, &joined.threads[..]), (1, &[1, 2, 1][..]));
-        assert_eq!(joined.all_threads(), [1, 2]);
-        // Three iterations of one thread are enough.
-        let loops = [(20, 25), (30, 35), (40, 45)];
-        let alone = earliest_of(vec![found(0, 1, &[(10, 15)]), found(0, 2, &loops)]);
-        assert_eq!(alone.map(|found| found.iterations.len()), Some(3));
-    }
-
-    #[test]
-    fn a_call_before_the_steps_does_not_count() {
-        let found = |iterations: &[(u64, u64)]| Detected {
-            iterations: iterations.to_vec(),
-            ..Detected::default()
-        };
-        let steps = found(&[(20, 30), (30, 40)]);
-        let left = without_earlier(&found(&[(1, 5), (22, 25), (32, 35)]), &steps);
-        assert_eq!(left.iterations, [(22, 25), (32, 35)]);
-        // As many inferences as steps.
-        let inferences = found(&[(1, 5), (6, 9), (22, 25)]);
-        assert_eq!(without_earlier(&inferences, &steps), inferences);
-    }
 
     #[test]
     fn iterations_follow_each_other() {
