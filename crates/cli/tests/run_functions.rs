@@ -295,9 +295,19 @@ int main(void) {
     let report = recorded(&directory, &[directory.join("program").as_os_str()]);
     let own = own(&report);
     if native(own) {
-        let mut items = own.items.iter();
-        let named = items.any(|item| item.name.starts_with("thread main._omp_fn.0 (program)"));
-        assert!(named, "{:#?}", own.items);
+        let named = |name: &str| name.starts_with("thread main._omp_fn.0 (program)");
+        let mut threads = own.items.iter().map(|item| item.name.as_str());
+        assert!(
+            own.items.iter().any(|item| named(&item.name)),
+            "{:#?}",
+            own.items
+        );
+        // All are sampled, however soon they were created.
+        assert!(
+            threads.all(|name| name == "main thread" || named(name)),
+            "{:#?}",
+            own.items
+        );
     }
 }
 

@@ -23,6 +23,7 @@ use std::time::Duration;
 use preheat_host::clock;
 
 use crate::program;
+use crate::stacks::Collector;
 use tree::Tree;
 
 pub(crate) use file::Writer;
@@ -74,12 +75,17 @@ pub(crate) struct Sampler {
 impl Sampler {
     /// Starts to sample a process, its descendants, and any other process with a process
     /// file in the directory of the start.
-    pub(crate) fn begin(process: u32, directory: &Path, samples: Samples) -> io::Result<Sampler> {
+    pub(crate) fn begin(
+        process: u32,
+        directory: &Path,
+        samples: Samples,
+        stacks: Collector,
+    ) -> io::Result<Sampler> {
         let (stop, stopped) = channel();
         let directory = directory.to_owned();
         let thread = std::thread::Builder::new()
             .name("sampler".into())
-            .spawn(move || sample(Tree::new(process, directory), &samples, &stopped))?;
+            .spawn(move || sample(Tree::new(process, directory, stacks), &samples, &stopped))?;
         Ok(Sampler { stop, thread })
     }
 

@@ -50,13 +50,11 @@ enum Interpreter {
 }
 
 impl Collector {
-    /// Begins with a process that has just been started.
-    pub(crate) fn begin(pid: u32) -> Collector {
-        let native = Native::begin(pid);
+    /// A collector for the command that the calling thread starts next.
+    pub(crate) fn of_next_child() -> Collector {
+        let native = Native::of_next_child();
         let note = match &native {
             Ok(native) => native.without_kernel(),
-            // The program has ended already.
-            Err(why) if why.raw_os_error() == Some(libc::ESRCH) => None,
             Err(why) => Some(native::refused(why)),
         };
         Collector {

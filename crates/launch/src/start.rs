@@ -17,6 +17,7 @@ use crate::output_lines::{Pattern, Relay, Through};
 use crate::program::Program;
 use crate::samples::{Sampler, Samples, Summary};
 use crate::signals::{self, Blocked, Signals};
+use crate::stacks::Collector;
 use crate::{LaunchError, inherited};
 
 /// The parameters of a start.
@@ -69,6 +70,7 @@ impl Start<'_> {
         // The kernel counts the child's size before `exec`, too: it should be below that of
         // any command.
         preheat_host::release_free_memory();
+        let stacks = samples.is_some().then(Collector::of_next_child);
         let pid = self.spawn(command)?;
         let before_exec = clock.read();
         let relay = self.lines.map(|(through, pattern)| {
@@ -77,9 +79,8 @@ impl Start<'_> {
         });
         let relay =
             relay.and_then(|begun| or_note(begun, "The lines of output were not read", &mut notes));
-        let sampler = samples
-            .clone()
-            .map(|samples| Sampler::begin(pid, self.directory, samples));
+        let sampler = (samples.clone().zip(stacks))
+            .map(|(samples, stacks)| Sampler::begin(pid, self.directory, samples, stacks));
         let sampler = sampler
             .and_then(|begun| or_note(begun, "Threads and processes were not sampled", &mut notes));
         signals::pass_to(pid, relay.as_ref().and_then(Relay::terminal));

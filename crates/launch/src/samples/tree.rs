@@ -96,7 +96,7 @@ impl<T: Copy + PartialEq> Last<T> {
 }
 
 impl Tree {
-    pub(super) fn new(root: u32, directory: PathBuf) -> Tree {
+    pub(super) fn new(root: u32, directory: PathBuf, stacks: Collector) -> Tree {
         let mapper = Mapper::begin(&directory);
         let mut tree = Tree {
             root,
@@ -109,7 +109,7 @@ impl Tree {
             left_out: false,
             unrecorded: Unrecorded::default(),
             mapper,
-            stacks: Collector::begin(root),
+            stacks,
             stacks_at: 0,
             ran: BTreeSet::new(),
         };

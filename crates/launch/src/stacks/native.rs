@@ -45,12 +45,14 @@ pub(super) struct Sampled {
 }
 
 impl Native {
-    /// Samples a process that has just been started.
-    pub(super) fn begin(pid: u32) -> io::Result<Native> {
+    /// Samples the program that a child of the calling thread executes, and all that it starts.
+    /// The child has to be created after this: threads that existed before an event was opened
+    /// are not sampled.
+    pub(super) fn of_next_child() -> io::Result<Native> {
         // Samples within the kernel are not allowed everywhere.
-        let (processors, kernel) = match open(pid, true) {
+        let (processors, kernel) = match open(true) {
             Ok(processors) => (processors, true),
-            Err(_) => (open(pid, false)?, false),
+            Err(_) => (open(false)?, false),
         };
         Ok(Native {
             processors,
@@ -167,13 +169,14 @@ fn describe(why: &io::Error, paranoid: Option<i32>) -> String {
     )
 }
 
-fn open(pid: u32, kernel: bool) -> io::Result<Vec<Sampler>> {
-    let pid = i32::try_from(pid).map_err(io::Error::other)?;
+/// Opens an event per processor for the calling thread. There, it never counts: it is enabled
+/// by `exec`, in the children that inherit it.
+fn open(kernel: bool) -> io::Result<Vec<Sampler>> {
     let mut opened = Vec::new();
     for processor in 0..processors() {
         let mut builder = Builder::new(Software::CPU_CLOCK);
         builder
-            .observe_pid(pid)
+            .observe_self()
             .one_cpu(processor)
             .inherit(true)
             .exclude_kernel(!kernel)
@@ -181,7 +184,8 @@ fn open(pid: u32, kernel: bool) -> io::Result<Vec<Sampler>> {
             .sample_period(PERIOD)
             .sample(SampleFlag::IP | SampleFlag::TID | SampleFlag::TIME)
             .clockid(Clock::MONOTONIC)
-            .enabled(true);
+            .enabled(false)
+            .enable_on_exec(true);
         match builder.build().and_then(|event| event.sampled(PAGES)) {
             Ok(sampler) => opened.push(sampler),
             // A processor that is switched off.
