@@ -147,6 +147,26 @@ fn the_page_has_a_flame_graph_and_the_terminal_the_largest() {
     assert!(page.contains("work_hot"));
 }
 
+/// Each call of a named function goes through functions of the recorder.
+#[test]
+fn functions_of_the_recorder_are_not_the_programs() {
+    let Some(python) = require("python", support::python()) else {
+        return;
+    };
+    let directory = Directory::new();
+    fs::write(directory.join("steps.py"), "def step():\n    pass\n").expect("it is written");
+    let source = "import steps\nfor _ in range(400_000):\n    steps.step()\n";
+    let script = directory.script("program.py", source);
+    let flags = ["--starts", "1", "--iterations", "call:steps:step"];
+    let command = [python.as_os_str(), script.as_os_str()];
+    let report = support::recorded(&directory, &flags, command, &[]);
+    let stacks = fs::read_to_string(directory.join("recording/start-1/launcher.stacks"));
+    let stacks = stacks.expect("functions were sampled");
+    assert!(stacks.contains("program.py"), "{stacks}");
+    assert!(!stacks.contains("sitecustomize.py"), "{stacks}");
+    assert!(report.first.is_some());
+}
+
 const C: &str = "\
 #include <stdio.h>
 __attribute__((noinline)) double burn(long count) {

@@ -7,14 +7,16 @@
 
 use std::collections::HashMap;
 use std::fs::{self, File};
+use std::path::Path;
 
 use object::read::elf::{ElfFile64, ProgramHeader};
 use object::{Endianness, Object, ObjectSymbol, ReadCache};
 
 use super::collected::{FrameId, Table};
-use super::line_tables;
+use super::line_tables::{self, Format};
 use super::offsets::{self, Instruction, Offsets};
 use super::remote_memory::{self, Mapping, Memory, u32_at, u64_at};
+use crate::install;
 
 /// Threads and frames beyond so many are not read. Of a deeper stack, the inner frames are.
 const THREADS: usize = 256;
@@ -43,6 +45,8 @@ pub(super) struct Python {
 struct Code {
     identity: Identity,
     file: String,
+    /// True for the recorder's own functions, which wrap those of the program.
+    is_recorders: bool,
     function: String,
     first_line: i32,
     lines: Vec<u8>,
@@ -53,6 +57,28 @@ struct Code {
 /// The fields that identify a code object: its type, names, table of lines and first line.
 /// Its other parts may change as it runs.
 type Identity = [u64; 5];
+
+impl Code {
+    /// The frame of an instruction.
+    fn frame(&mut self, format: Format, offset: i64, table: &mut Table) -> FrameId {
+        let Code {
+            file,
+            function,
+            first_line,
+            lines,
+            frames,
+            ..
+        } = self;
+        *frames.entry(offset).or_insert_with(|| {
+            let line = match offset {
+                // It is about to begin.
+                ..0 => *first_line,
+                _ => line_tables::line(format, lines, *first_line, offset),
+            };
+            table.python(function, file, u32::try_from(line).unwrap_or(0))
+        })
+    }
+}
 
 /// A thread's stack.
 pub(super) struct Stack {
@@ -184,16 +210,19 @@ impl Python {
                         u64_at(&frame, at).wrapping_sub(begin) as i64
                     }
                 };
-                frames.push(self.frame(code, offset, table)?);
+                let code = self.code(code)?;
+                if !code.is_recorders {
+                    frames.push(code.frame(offsets.code.format, offset, table));
+                }
             }
             address = u64_at(&frame, offsets.frame.previous);
         }
         Some(frames)
     }
 
-    /// The frame of an instruction in a code object.
-    fn frame(&mut self, code: u64, offset: i64, table: &mut Table) -> Option<FrameId> {
-        let bytes: [u8; CODE_BYTES] = self.memory.bytes(code)?;
+    /// The code object at an address.
+    fn code(&mut self, address: u64) -> Option<&mut Code> {
+        let bytes: [u8; CODE_BYTES] = self.memory.bytes(address)?;
         let offsets = self.offsets.code;
         let identity = [
             u64_at(&bytes, 8),
@@ -202,34 +231,17 @@ impl Python {
             u64_at(&bytes, offsets.lines),
             u64::from(u32_at(&bytes, offsets.first_line)),
         ];
-        let known = self.codes.get(&code);
+        let known = self.codes.get(&address);
         if known.is_none_or(|known| known.identity != identity) {
             let read = self.read_code(identity)?;
-            self.codes.insert(code, read);
+            self.codes.insert(address, read);
         }
-        let format = self.offsets.code.format;
-        let code = self.codes.get_mut(&code)?;
-        let Code {
-            file,
-            function,
-            first_line,
-            lines,
-            frames,
-            ..
-        } = code;
-        let id = *frames.entry(offset).or_insert_with(|| {
-            let line = match offset {
-                // It is about to begin.
-                ..0 => *first_line,
-                _ => line_tables::line(format, lines, *first_line, offset),
-            };
-            table.python(function, file, u32::try_from(line).unwrap_or(0))
-        });
-        Some(id)
+        self.codes.get_mut(&address)
     }
 
     fn read_code(&self, identity: Identity) -> Option<Code> {
         let [_, file, name, table, first_line] = identity;
+        let file = self.text(file)?;
         let size = self.memory.u64(table.checked_add(16)?)?;
         let mut lines = Vec::new();
         if size <= MAX_LINES {
@@ -237,7 +249,8 @@ impl Python {
             self.memory.read(table.checked_add(32)?, &mut lines)?;
         }
         Some(Code {
-            file: self.text(file)?,
+            is_recorders: install::is_recorders(Path::new(&file)),
+            file,
             function: self.text(name)?,
             first_line: first_line as i32,
             identity,
