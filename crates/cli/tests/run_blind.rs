@@ -3,7 +3,7 @@
 
 use std::ffi::OsStr;
 use std::fs;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::process::Command;
 
 use preheat_model::run::{Cause, RunReport};
@@ -45,6 +45,47 @@ fn a_python_without_our_part_of_it_is_noted() {
         &["--starts", "1"],
     );
     assert_eq!(notes(&report, "are not recorded"), 0, "{:?}", report.notes);
+}
+
+/// Old Pythons, including Python 2, that pyenv or the distribution has installed.
+fn old_pythons() -> Vec<PathBuf> {
+    let home = std::env::var_os("HOME").map(PathBuf::from);
+    let versions = home.map(|home| home.join(".pyenv/versions"));
+    let entries = versions.and_then(|path| fs::read_dir(path).ok());
+    let old = |name: &OsStr| {
+        let name = name.to_str().unwrap_or("");
+        ["2.7", "3.5", "3.6", "3.7"]
+            .iter()
+            .any(|old| name.starts_with(old))
+    };
+    let mut found: Vec<PathBuf> = (entries.into_iter().flatten().flatten())
+        .filter(|entry| old(&entry.file_name()))
+        .map(|entry| entry.path().join("bin/python"))
+        .collect();
+    found.push(PathBuf::from("/usr/bin/python2.7"));
+    found.retain(|python| python.exists());
+    found
+}
+
+#[test]
+fn old_pythons_run_as_they_do_without_preheat() {
+    let pythons = old_pythons();
+    if require("old-python", (!pythons.is_empty()).then_some(())).is_none() {
+        return;
+    }
+    for python in pythons {
+        let program = [python.to_str().expect("it is text"), "-c", "import json"];
+        let directory = Directory::new();
+        let said = run(preheat()
+            .current_dir(directory.path())
+            .args(["run", "--starts", "1", "--json", "run.json", "--"])
+            .args(program));
+        assert_eq!(said.code, Some(0), "{}", said.err);
+        assert!(!said.err.contains("sitecustomize"), "{}", said.err);
+        let text = fs::read_to_string(directory.join("run.json")).expect("the JSON is there");
+        let report: RunReport = serde_json::from_str(&text).expect("it is a report");
+        assert_eq!(notes(&report, "older than 3.8"), 1, "{:?}", report.notes);
+    }
 }
 
 #[test]

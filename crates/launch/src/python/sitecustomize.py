@@ -833,7 +833,7 @@ class Frameworks(object):
                 return 0
             token = self.begin(NAMED, name)
             tokens.add(token)
-            around.set((*enclosing, (name, token)))
+            around.set(tuple(enclosing) + ((name, token),))
             return token
 
         def end(token):
