@@ -3,9 +3,12 @@
 
 use std::fs;
 
+#[path = "start/group.rs"]
+mod group;
 mod support;
 #[path = "start/warm.rs"]
 mod warm;
+use group::Group;
 use support::require;
 use warm::{Observed, Warm, as_is};
 
@@ -297,6 +300,41 @@ fn the_filter_of_a_container_is_no_obstacle() {
         observed.err
     );
     assert!(observed.err.contains("started warm"), "{}", observed.err);
+}
+
+/// Containers may share their processes, as those of a pod do. Process 1 then has the filter of
+/// another container, and two processes with one filter each may have different ones.
+#[test]
+fn the_filter_of_another_container_proves_nothing() {
+    let (Some(warm), Some(group)) = (prepared(), Group::new("container")) else {
+        return;
+    };
+    // A second container without a filter, whose processes restrict themselves.
+    let second = "exe=$1 python=$2
+echo 0 >\"$3/cgroup.procs\"
+read -r _ <has_filter
+start() { \"$python\" enter.py \"$1\" \"$exe\" start -v --patience 60 -- \"$python\" program.py; }
+start lenient
+if \"$python\" enter.py lenient \"$exe\" start --prepare -- \"$python\" program.py; then exit 3; fi
+start strict
+";
+    fs::write(warm.directory.join("second"), second).expect("it is written");
+    let script = "mkfifo has_filter has_ended
+{ unshare -m sh -e second \"$0\" \"$1\" GROUP || true; echo >has_ended; } &
+exec \"$1\" enter.py lenient sh -c 'echo >has_filter; read -r _ <has_ended'";
+    let script = script.replace("GROUP", &group.0.display().to_string());
+    let options = ["-m", "-p", "-f", "--kill-child", "--mount-proc"];
+    let Some(observed) = in_namespaces(&warm, &options, &script) else {
+        return;
+    };
+    let is_there = observed.status.code() != Some(MISSING);
+    if require("seccomp", is_there.then_some(())).is_none() {
+        return;
+    }
+    let expected = "allowed ['outside']\ndenied ['outside']\n";
+    assert_eq!(observed.out, expected, "{}", observed.err);
+    let why = "process 1 is in another container";
+    assert_eq!(observed.err.matches(why).count(), 3, "{}", observed.err);
 }
 
 /// `/etc/localtime` is an input of every program that uses local time, and of modules that keep one.

@@ -92,6 +92,11 @@ pub enum Reason {
     StreamClosed,
     #[error("it has a system call filter that process 1 does not have")]
     Filtered,
+    #[error(
+        "it has a system call filter, which can only be compared with that of process 1, and \
+         process 1 is in another container"
+    )]
+    FirstElsewhere,
     #[error("it is traced (strace, a debugger), and the tracer would not see the program")]
     Traced,
 

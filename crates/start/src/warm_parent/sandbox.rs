@@ -88,10 +88,32 @@ fn is_filtered_alike(status: &str) -> Result<(), Reason> {
     }
     let first = fs::read_to_string("/proc/1/status").unwrap_or_default();
     let count = field(status, "Seccomp_filters");
-    if count.is_some() && count == field(&first, "Seccomp_filters") {
-        return Ok(());
+    if count.is_none() || count != field(&first, "Seccomp_filters") {
+        return Err(Reason::Filtered);
     }
-    Err(Reason::Filtered)
+    if !is_in_container_of_first() {
+        return Err(Reason::FirstElsewhere);
+    }
+    Ok(())
+}
+
+/// Returns true if process 1 is in the same container as this process. Containers may share the
+/// processes (`--pid=container:…`, `shareProcessNamespace` of a pod): then process 1 has the
+/// filters of another container. Only processes with the same privileges may see its mounts, so
+/// it is enough to be in its control groups, as all processes of a small container are.
+fn is_in_container_of_first() -> bool {
+    let same_mounts = match (
+        fs::read_link("/proc/1/ns/mnt"),
+        fs::read_link("/proc/self/ns/mnt"),
+    ) {
+        (Ok(theirs), Ok(ours)) => theirs == ours,
+        _ => false,
+    };
+    let same_groups = || match (fs::read("/proc/1/cgroup"), fs::read("/proc/self/cgroup")) {
+        (Ok(theirs), Ok(ours)) => theirs == ours,
+        _ => false,
+    };
+    same_mounts || same_groups()
 }
 
 /// The value of a line of `/proc/PID/status`.
