@@ -30,6 +30,7 @@ fn shell(warm: &Warm) -> Terminal {
         .env("PLAIN", format!("{} cases.py", warm.python.display()));
     let mut terminal = Terminal::new(command);
     terminal.type_in("$WARM code 3; echo code $?\n");
+    terminal.expect("no warm parent yet in the session of this terminal");
     terminal.expect("code 3\r\n");
     warm.settle();
     terminal

@@ -114,7 +114,9 @@ pub(crate) fn run_directory() -> io::Result<PathBuf> {
 
 /// Directories for temporary files, the user's choice first.
 fn temporary() -> Vec<PathBuf> {
-    vec![std::env::temp_dir(), TEMPORARY.into()]
+    let mut directories = vec![std::env::temp_dir(), TEMPORARY.into()];
+    directories.dedup();
+    directories
 }
 
 fn run_by(

@@ -308,6 +308,10 @@ fn warm(
                     Refused::ForNow(why) => Plain::for_now(why),
                     Refused::Lasting(why) => Advice::Program.on(why),
                 })?;
+            let why = match why {
+                Reason::NoParent if identity.terminal => Reason::NoParentHere,
+                why => why,
+            };
             (request.log)(&format!("started plainly: {why}"));
             Ok(WarmAttempt::Plain(match learns {
                 Learns::No => parent_request.injected().variables_if_needed(),

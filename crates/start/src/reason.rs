@@ -64,9 +64,11 @@ pub enum Reason {
     // The process that starts it.
     #[error("/proc cannot be read: {0}")]
     Proc(Io),
-    #[error("no directory can be used for warm parents: {0}")]
+    #[error("no directory for warm parents (XDG_RUNTIME_DIR, TMPDIR, /tmp) can be used: {0}")]
     NoDirectory(Io),
-    #[error("it is process 1, to which orphaned processes and signals are special")]
+    #[error(
+        "it is process 1, which adopts orphaned processes; a container engine can run an init process before it (--init)"
+    )]
     ProcessOne,
     #[error("it adopts orphaned processes (PR_SET_CHILD_SUBREAPER)")]
     Adopts,
@@ -119,6 +121,9 @@ pub enum Reason {
     // Creating a warm parent.
     #[error("there is no warm parent yet")]
     NoParent,
+    /// Each `docker exec -t` has another terminal, and so has each login.
+    #[error("there is no warm parent yet in the session of this terminal")]
+    NoParentHere,
     #[error("cannot create a warm parent: {0}")]
     CannotCreate(Io),
     #[error("its warm parent is being created ({0} s so far)")]
