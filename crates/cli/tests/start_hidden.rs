@@ -6,7 +6,7 @@ mod support;
 #[path = "start/warm.rs"]
 mod warm;
 use support::{python_with, pythons_with_torch, run};
-use warm::{Warm, as_is};
+use warm::{Observed, Warm, as_is};
 
 /// Prints everything that an import changes, at the points at which a program calls it.
 const SHOW: &str = "import sys
@@ -446,6 +446,51 @@ fn a_native_module_is_found_with_another_module() {
             .output()
             .expect("it starts");
     }
+}
+
+/// The same if an edit adds the use below the last import, where most edits do not matter.
+#[test]
+fn a_use_that_an_edit_adds_redirects_imports() {
+    let Some(warm) = Warm::new() else { return };
+    let packages = warm.venv();
+    for (name, text) in [
+        ("bends.py", "from inner_paths import bend as turn\n"),
+        (
+            "inner_paths.py",
+            "import sys\ndef bend(path):\n    sys.path.insert(0, path)\n",
+        ),
+    ] {
+        fs::write(packages.join(name), text).expect("it is written");
+    }
+    fs::create_dir(warm.directory.join("other")).expect("a directory");
+    fs::write(
+        warm.directory.join("other/numbers.py"),
+        "class Number:\n    register = staticmethod(lambda _: None)\nRational = Number\n",
+    )
+    .expect("it is written");
+    let text = "import sys, json, bends\nx = 'one'\ndef main():\n    import _decimal\n    \
+                print(x, _decimal.Decimal(1), sys.modules['numbers'].__file__)\nmain()\n";
+    let write = |x: &str| {
+        let text = text.replace("'one'", x);
+        fs::write(warm.directory.join("program.py"), text).expect("it is written");
+    };
+    write("'one'");
+    let program = ["venv/bin/python", "program.py"];
+    warm.warm_up(&program, &as_is);
+    warm.same(&program, &as_is);
+    write("'two'");
+    warm.same(&program, &as_is);
+    write("bends.turn('other')");
+    let plain = Observed::of(warm.plain(&program).output().expect("it starts"));
+    assert!(plain.out.contains("other/numbers.py"), "{}", plain.out);
+    let started = Observed::of(warm.started(&program).output().expect("it starts"));
+    let (said, rest) = started.err.split_once('\n').expect("it reports the start");
+    assert!(
+        said.contains("that imports may depend on has changed"),
+        "{said}"
+    );
+    let same = (&started.out, rest, started.status);
+    assert_eq!(same, (&plain.out, &plain.err[..], plain.status));
 }
 
 /// The parent has run the imports of the file; what follows changes what they have bound.

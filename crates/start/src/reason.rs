@@ -172,7 +172,7 @@ pub enum Reason {
     MetadataChanged(PathBuf),
     #[error("the program now mentions {0}, which its imports read")]
     NowMentions(String),
-    #[error("the code before the imports of {} has changed", .0.display())]
+    #[error("code in {} that imports may depend on has changed", .0.display())]
     CodeChanged(PathBuf),
     #[error("{} hides an installed module", .0.display())]
     Hides(PathBuf),

@@ -55,6 +55,8 @@ class Found:
         self.ledger = b""
         # The names that each module imports, and the places that imports change (graph.py).
         self.requests, self.places = {}, {}
+        # The uses of functions that change where modules are searched for, by file of the program.
+        self.uses = {}
         # The paths that each module has asked for and that the program may change first (inputs.py).
         self.inputs = None
         # Top-level names of modules that imports have looked for, and that are not loaded.
@@ -95,6 +97,7 @@ def find_safe(plan, tools, hook=None):
     found = Found(tools.watching["Asked"]())
     left_out = set(BY_PROGRAM)
     before = Before(plan, tools, hook)
+    found.uses = before.uses
     only = [] if hook and plan.finalizes else before.restrict(found)
     if only is None and tools.searches_elsewhere in plan.facts:
         only = before.restrict(found, "changes " + tools.searches_elsewhere[0])
@@ -174,14 +177,19 @@ class Before:
         self.name = os.path.basename(main) if main else "the program"
 
         def read(_):
-            known, redirects = tools.load("before.py"), tools.load("redirects.py")["Redirects"]
+            known, redirects = tools.load("before.py"), tools.load("redirects.py")
             files = [path for path, _ in plan.own]
             try:
+                changing = redirects["Redirects"](lambda _: False).names(plan.modules)
+                # Before the files are searched: a use that is added meanwhile is found by then.
+                uses = [(path, redirects["uses"](path, changing)) for path in files]
                 code, names = plan.one.get("code"), plan.influences
-                how = plan.harmless, ran or {}, redirects
+                how = plan.harmless, ran or {}, redirects["Redirects"]
                 own = known["Own"](main, code, files, names, *how)
                 own.is_module = "main" in plan.one
                 said = [("import", name) for name in own.imports()]
+                said += [("changing", " ".join(sorted(changing)))]
+                said += [("uses", "\n".join(each)) for each in uses]
                 said += [("sets", name) for name in own.variables()]
                 limits = own.limits(plan.modules, LIMITS)
                 said += [("limits", "\n".join(each)) for each in limits]
@@ -200,6 +208,10 @@ class Before:
         if ("read", "") not in said:
             said = [("influence", self.name + " cannot be read")]
         self.imports = [name for kind, name in said if kind == "import"]
+        # The uses of names by which libraries change where modules are searched for, by file.
+        changing = "".join(text for kind, text in said if kind == "changing")
+        uses = [text.split("\n") for kind, text in said if kind == "uses"]
+        self.uses = {path: changing + "\n" + used for path, used in uses}
         self.influences = [text for kind, text in said if kind == "influence"]
         # Numbers of threads that modules may set which the learning start has not imported.
         limits = [text.split("\n") for kind, text in said if kind == "limits"]

@@ -7,10 +7,22 @@ not known.
 
 import ast
 import os
+import re
 import sys
 
 LISTS = {"path", "path_hooks", "meta_path"}
 CHANGES = {"insert", "append", "extend", "remove", "pop", "clear", "sort", "reverse", "__setitem__"}
+
+# Files without any of these define no such function: changes and other names of a list of `sys`.
+SEARCHES = re.compile(
+    rb"sys\s*\.\s*(path|path_hooks|meta_path)\s*(\.\s*[a-z_]+\s*\(|\[[^]\n]*\]\s*=|\+?=[^=]|,.*=|$)"
+    rb"|del\s+sys|attr\(\s*_?sys|addsitedir|from\s+sys\s+import.*path|import\s+sys\s+as\s+(?!_sys\b)",
+    re.MULTILINE,
+)
+# Other names of the same: `from a import b as c`, also in lines of a longer list, and `c = a.b`.
+RENAMES = re.compile(rb"^(?:[ \t]*from [\w.]+ import .*|[ \t]+\w+ as \w+,?|\w+ = [\w.]*\.\w+)[ \t]*$", re.MULTILINE)
+RENAMED = re.compile(rb"(\w+) as (\w+)|^(\w+) = .*\.(\w+)")
+WORD = re.compile(rb"\w+", re.ASCII)
 
 # Packages re-export functions of their modules; longer chains are not followed.
 MAX_STEPS = 8
@@ -69,6 +81,29 @@ class Redirects:
                 return found
         return None  # The module creates it when it is imported, as `cv2` does.
 
+    def names(self, modules):
+        """The names by which a program may use such functions of these modules, which are a dict with
+        their files."""
+        found, renamed = set(), []
+        for module, path in modules.items():
+            if not path.endswith(".py") or not os.path.isfile(path):
+                continue
+            with open(path, "rb") as file:
+                text = file.read()
+            for line in RENAMES.findall(text):
+                for old, new, other, value in RENAMED.findall(line):
+                    renamed.append((old or value, new or other))
+            source = self.source(module) if SEARCHES.search(text) else None
+            if source:
+                lines = source.lines.keys() | source.guarded.keys()
+                found.update(name.encode() for name in lines & source.outermost)
+        for _ in range(MAX_STEPS):
+            more = {new for old, new in renamed if old in found} - found
+            if not more:
+                break
+            found |= more
+        return {name.decode() for name in found}
+
     def source(self, module):
         """The source of a module; None if there is none."""
         if module not in self.sources:
@@ -119,6 +154,7 @@ class Source:
         self.guarded = {}
         defined = list(definitions(tree))
         self.defined = {name for name, _ in defined}
+        self.outermost = set(outermost(tree))
         if not any(each.encode() in text for each in LISTS | {"addsitedir"}):
             return
         of_sys = {name: what for name, (of, what) in self.bound.items() if of == "sys"}
@@ -220,6 +256,30 @@ def definitions(tree):
                     yield target.id, node.value
         is_inside = is_inside or isinstance(node, kinds)
         left += [(each, is_inside) for each in ast.iter_child_nodes(node)]
+
+
+def outermost(tree):
+    """Yields the names of functions, classes and variables that are defined outside others."""
+    left = [tree]
+    for node in left:
+        if isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)):
+            yield node.name
+        elif isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store):
+            yield node.id
+        else:
+            left += ast.iter_child_nodes(node)
+
+
+def uses(path, names):
+    """The lines of a file that contain one of these names, without punctuation. The format equals
+    the one in `warm_parent/influence.rs`."""
+    try:
+        with open(path, "rb") as file:
+            lines = file.read().split(b"\n")
+    except OSError:
+        lines = []
+    found = [[word.decode() for word in WORD.findall(line)] for line in lines]
+    return ";".join(" ".join(words) for words in found if not names.isdisjoint(words))
 
 
 def optional_arguments(function):

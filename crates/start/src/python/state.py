@@ -30,7 +30,8 @@ def write(path, socket, plan, base, found):
     for name, why in found.left_out:
         records.append(("left-out", name, why))
     records.extend(("own", name, value) for name, value in plan.own)
-    records.extend(("skeleton", name, value) for name, value in plan.skeletons)
+    for name, value in plan.skeletons:
+        records.append(("skeleton", name, value + "\n" + found.uses.get(name, "")))
     records.extend(("absent", name, "") for name in sorted({*plan.absent, *found.sought}))
     for directory in sys.path:
         if os.path.isdir(directory):

@@ -169,12 +169,53 @@ pub(crate) const HARMLESS: [&str; 84] = [
     "suppress",
 ];
 
-/// A hash of the lines of a file that imports could depend on: everything up to its last
-/// import, and later lines that may influence imports.
-pub(crate) fn skeleton(path: &Path) -> String {
+/// The code of a file that imports could depend on.
+#[derive(Debug)]
+pub(crate) struct Skeleton {
+    /// A hash of everything up to its last import, and of later lines that may influence imports.
+    hash: String,
+    /// All of it.
+    text: Vec<u8>,
+}
+
+impl Skeleton {
+    /// The hash, for the plan of a parent.
+    pub(crate) fn as_bytes(&self) -> &[u8] {
+        self.hash.as_bytes()
+    }
+
+    /// The lines that contain one of these names, without punctuation. The format equals the one
+    /// in `python/redirects.py`.
+    fn uses(&self, names: &str) -> String {
+        let names: HashSet<&[u8]> = words(names.as_bytes()).collect();
+        let lines = self.text.split(|&byte| byte == b'\n');
+        let used = lines.filter(|line| words(line).any(|word| names.contains(word)));
+        let shown = used.map(|line| words(line).collect::<Vec<_>>().join(&b' '));
+        String::from_utf8_lossy(&shown.collect::<Vec<_>>().join(&b';')).into_owned()
+    }
+}
+
+/// Compares it with what a parent has stored: the hash, the names by which its libraries change
+/// where modules are searched for, and the uses of these names, each on a line.
+impl PartialEq<String> for Skeleton {
+    fn eq(&self, stored: &String) -> bool {
+        let mut parts = stored.split('\n');
+        let mut next = || parts.next().unwrap_or_default();
+        let (hash, names, uses) = (next(), next(), next());
+        hash == self.hash && (names.is_empty() || uses == self.uses(names))
+    }
+}
+
+/// The skeleton of a file.
+pub(crate) fn skeleton(path: &Path) -> Skeleton {
     let text = fs::read(path).unwrap_or_default();
+    let hash = hash(&text);
+    Skeleton { hash, text }
+}
+
+fn hash(text: &[u8]) -> String {
     if text.contains(&0) {
-        return name(&text); // Compiled code.
+        return name(text); // Compiled code.
     }
     let lines: Vec<&[u8]> = text.split(|&byte| byte == b'\n').collect();
     let imported: HashSet<&[u8]> = lines
@@ -370,7 +411,7 @@ mod tests {
         let path = std::env::temp_dir().join(format!("preheat-skeleton-{}", std::process::id()));
         let of = |text: &str| {
             fs::write(&path, text).expect("it is written");
-            skeleton(&path)
+            skeleton(&path).hash
         };
         let before = of("X = 1\nimport torch\n\ndef f(self):\n    self.y = g(1)\n    print(2)\n");
         let same = "X = 1\nimport torch\n\n\ndef f(self):\n    self.y = g(3)\n    print(4)\n";
@@ -400,5 +441,25 @@ mod tests {
             assert_ne!(writes(before, after), to_name, "{before} {after}");
         }
         fs::remove_file(&path).expect("it goes");
+    }
+
+    #[test]
+    fn added_uses_of_a_name_count() {
+        let of = |text: &str| Skeleton {
+            hash: hash(text.as_bytes()),
+            text: text.as_bytes().to_vec(),
+        };
+        let program = "import lib\nx = 1\ny = lib.load('a')\n";
+        let stored = format!("{}\nload set_up\ny lib load a", hash(program.as_bytes()));
+        assert_eq!(of(program), stored);
+        assert_eq!(of(&program.replace("x = 1", "x = 2")), stored);
+        for changed in [
+            program.replace("x = 1", "x = lib.set_up()"),
+            program.replace("'a'", "'b'"),
+        ] {
+            assert_ne!(of(&changed), stored, "{changed}");
+        }
+        // A parent that could not search its libraries.
+        assert_eq!(of(program), hash(program.as_bytes()));
     }
 }
