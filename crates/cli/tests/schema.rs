@@ -67,11 +67,35 @@ fi
     assert!(!again.out.contains("takes –"), "{}", again.out);
     // A kept result has the version of its time.
     for (document, version) in [(fresh, 2), (docs("results/h200/lab-no-bytecode.json"), 1)] {
-        let validated = run(Command::new(&python)
-            .args(["-c", VALIDATE])
-            .arg(docs(&format!("schema/preheat.lab-{version}.schema.json")))
-            .arg(&document));
-        let last = validated.err.lines().rev().take(30).collect::<Vec<_>>();
-        assert_eq!(validated.code, Some(0), "{}: {last:#?}", document.display());
+        assert_conforms(&python, &format!("lab-{version}"), &document);
     }
+}
+
+#[test]
+fn the_findings_on_this_machine_keep_to_the_schema() {
+    let Some(python) = python_with("jsonschema") else {
+        return;
+    };
+    let directory = Directory::new();
+    let with_python = [python.as_os_str(), "/nowhere/python3".as_ref()];
+    for (inspected, name) in with_python.into_iter().zip(["a.json", "b.json"]) {
+        let document = directory.join(name);
+        let said = run(preheat()
+            .args(["doctor", "--python"])
+            .arg(inspected)
+            .arg("--json")
+            .arg(&document));
+        assert_eq!(said.code, Some(0), "{}", said.err);
+        assert_conforms(&python, "doctor-1", &document);
+    }
+}
+
+/// Asserts that a document conforms to a schema, such as `lab-2`.
+fn assert_conforms(python: &Path, schema: &str, document: &Path) {
+    let validated = run(Command::new(python)
+        .args(["-c", VALIDATE])
+        .arg(docs(&format!("schema/preheat.{schema}.schema.json")))
+        .arg(document));
+    let last = validated.err.lines().rev().take(30).collect::<Vec<_>>();
+    assert_eq!(validated.code, Some(0), "{}: {last:#?}", document.display());
 }
