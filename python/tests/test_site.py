@@ -21,7 +21,7 @@ def test_the_site_is_built_without_warnings(tmp_path):
     assert done.returncode == 0, done.stdout
     page = (site / "run-json.html").read_text(encoding="utf-8")
     # The anchor that GitHub gives this heading, so that links to it work in both.
-    assert 'id="the-same-as-spans---otlp"' in page
+    assert 'id="opentelemetry-spans---otlp"' in page
 
 
 def test_the_documented_version_is_the_tested_one():

@@ -209,7 +209,7 @@ fn every_cause_has_a_page() {
 }
 
 /// Schemas, guides and the contents of the site repeat the list of causes. `PREHEAT_UPDATE=1`
-/// writes it anew.
+/// updates it.
 #[test]
 fn every_list_of_causes_is_current() {
     let list = |separator, item: &dyn Fn(Cause) -> String| Cause::ALL.map(item).join(separator);
@@ -221,7 +221,7 @@ fn every_list_of_causes_is_current() {
     let rows = list("\n", &|cause| {
         format!("| `{}` | {} |", cause.as_str(), cause.explanation())
     });
-    let head = "| cause | what it means |\n|---|---|\n";
+    let head = "| cause | meaning |\n|---|---|\n";
     current("docs/run-json.md", head, &rows, "\n\n");
     let rows = list("\n", &|cause| {
         let about = cause.explanation().trim_end_matches('.');
@@ -254,7 +254,7 @@ fn current(file: &str, head: &str, expected: &str, tail: &str) {
         fs::write(&path, [before, expected, after].concat()).expect(file);
     } else {
         let part = &text[begin..begin + length];
-        assert_eq!(part, expected, "{file}: PREHEAT_UPDATE=1 writes it anew");
+        assert_eq!(part, expected, "{file}: PREHEAT_UPDATE=1 updates it");
     }
 }
 
