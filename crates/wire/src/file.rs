@@ -113,7 +113,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_headers_have_the_sizes_that_the_layout_says() {
+    fn the_headers_have_the_sizes_of_the_layout() {
         assert!(size_of::<FileHeader>() <= HEADER_BYTES);
         assert_eq!(size_of::<FileHeader>(), 88);
         assert_eq!(size_of::<ChunkHeader>(), 64);

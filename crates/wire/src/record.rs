@@ -180,7 +180,7 @@ numbered! {
         /// An epoch of a Keras model's `fit`. Since version 1.2.
         Epoch = 9,
         /// A call of a Python function that makes up an iteration: of a library (such as
-        /// `InferenceSession.run`), or the one that was asked for. Since version 1.3.
+        /// `InferenceSession.run`), or the one named by the user. Since version 1.3.
         FunctionCall = 10,
         /// An outermost call of a function that JAX compiles. Since version 1.3.
         CompiledCall = 11,
@@ -318,6 +318,22 @@ mod tests {
             listed(Event::ALL, |event| event as i64),
             "1=Main 2=PythonBegan 3=PythonReady 4=Exit 5=Forked 6=File 7=Library 8=Arguments 9=Program 10=Note 11=Mark"
         );
+    }
+
+    #[test]
+    fn the_page_about_recordings_lists_all_iterations() {
+        let page = concat!(env!("CARGO_MANIFEST_DIR"), "/../../docs/recording.md");
+        let page = std::fs::read_to_string(page).expect("the page");
+        let (_, table) = page
+            .split_once("| iteration | name |")
+            .expect("a table of iterations");
+        let rows = table.lines().skip(2).map_while(|line| {
+            let (number, rest) = line.strip_prefix("| ")?.split_once(" | `")?;
+            Some(format!("{number}={}", rest.split('`').next()?))
+        });
+        let all = Iteration::ALL.iter();
+        let expected = all.map(|&which| format!("{}={which:?}", which as u8));
+        assert_eq!(rows.collect::<Vec<_>>(), expected.collect::<Vec<_>>());
     }
 
     #[test]
