@@ -340,6 +340,56 @@ fn every_link_leads_somewhere() {
     assert!(broken.is_empty(), "{broken:#?}");
 }
 
+/// Splits a quoted message at its placeholders: `…`, and words in capitals, such as `PATH`.
+fn fixed_parts(message: &str) -> Vec<String> {
+    let mut parts = vec![String::new()];
+    for word in message.replace('…', " … ").split_whitespace() {
+        let name = word.trim_matches(|c: char| !c.is_alphanumeric());
+        let is_name = name.len() > 1 && !name.contains(|c: char| c.is_ascii_lowercase());
+        if word == "…" || name == "N" || is_name {
+            parts.push(String::new());
+        } else if let Some(part) = parts.last_mut() {
+            part.push_str(if part.is_empty() { "" } else { " " });
+            part.push_str(word);
+        }
+    }
+    parts
+}
+
+/// The tables of reasons quote what `preheat start -v` prints.
+#[test]
+fn every_reason_for_a_plain_start_is_a_message() {
+    let mut sources = Vec::new();
+    files(&root().join("crates/start/src"), &mut sources);
+    sources.push(root().join("crates/launch/src/program.rs"));
+    let sources: String = sources
+        .iter()
+        .map(|path| fs::read_to_string(path).unwrap_or_default())
+        .collect();
+    // Long messages are split into several lines of source.
+    let sources = sources.replace("\\\n", " ");
+    let sources = sources.split_whitespace().collect::<Vec<_>>().join(" ");
+    let text = fs::read_to_string(root().join("docs/start.md")).expect("the guide");
+    let (_, section) = text
+        .split_once("## Why was this start plain?")
+        .expect("the section");
+    let (section, _) = section.split_once("\n### ").expect("its end");
+    let rows = section.lines().filter(|line| line.starts_with("| `"));
+    let cells = rows.filter_map(|row| row.split(" | ").next());
+    let quoted = cells.flat_map(|cell| cell.split('`').skip(1).step_by(2));
+    let parts: Vec<String> = quoted
+        .flat_map(fixed_parts)
+        .map(|part| part.trim_matches([',', ':', ';', ' ']).to_owned())
+        .filter(|part| part.len() > 6)
+        .collect();
+    assert!(parts.len() > 30, "{parts:?}");
+    let unknown: Vec<_> = parts
+        .iter()
+        .filter(|part| !sources.contains(*part))
+        .collect();
+    assert!(unknown.is_empty(), "no message contains {unknown:#?}");
+}
+
 /// All files of this directory and those below it, except build results.
 fn files(below: &Path, found: &mut Vec<PathBuf>) {
     for entry in fs::read_dir(below).expect("a directory").flatten() {
