@@ -115,7 +115,7 @@ pub struct StartArguments {
     #[arg(long, conflicts_with_all = ["list", "stop", "measure"])]
     pub prepare: bool,
 
-    /// Delete everything that was measured and observed about the command, and exit
+    /// Delete everything that was measured and observed about the command, stop its warm parents, and exit
     #[arg(long, conflicts_with_all = ["list", "stop", "measure", "prepare"])]
     pub forget: bool,
 
