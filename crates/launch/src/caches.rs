@@ -15,7 +15,7 @@ pub struct CompileCache {
 
 /// All known caches.
 pub const ALL: [CompileCache; 8] = [
-    known("CUDA_CACHE_PATH", "CUDA's driver"),
+    known("CUDA_CACHE_PATH", "CUDA driver"),
     known("CUPY_CACHE_DIR", "CuPy"),
     CompileCache {
         only_if_set: true,
@@ -24,7 +24,7 @@ pub const ALL: [CompileCache; 8] = [
     known("NUMBA_CACHE_DIR", "Numba"),
     known("POCL_CACHE_DIR", "PoCL"),
     known("TORCHINDUCTOR_CACHE_DIR", "Inductor"),
-    known("TORCH_EXTENSIONS_DIR", "PyTorch's extensions"),
+    known("TORCH_EXTENSIONS_DIR", "PyTorch extensions"),
     known("TRITON_CACHE_DIR", "Triton"),
 ];
 

@@ -176,7 +176,7 @@ fn packing_and_unpacking_preserves_files() {
     let before = scratch.files("place");
     let done = packed(&scratch);
     assert_eq!((done.files, done.notes.len()), (5, 0));
-    assert_eq!(done.titles, ["CUDA's driver", "JAX", "Inductor", "Triton"]);
+    assert_eq!(done.titles, ["CUDA driver", "JAX", "Inductor", "Triton"]);
     assert_eq!(
         files_and_bytes(&scratch.join("place")).expect("it exists"),
         (5, done.bytes)
