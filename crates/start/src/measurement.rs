@@ -24,7 +24,7 @@ pub use configurations::{Configuration, configurations};
 pub use extract::observed;
 
 /// The directory of the plain starts that are recorded first.
-pub const PLAIN: &str = "look";
+pub const PLAIN: &str = "observe";
 
 /// The directory of starts that only prepare something.
 const PREPARE: &str = "prepare";
