@@ -53,8 +53,8 @@ fn whole() -> Program {
 fn in_windows() -> Program {
     let mut p = whole();
     let borders = [(64, 88), (96, 152), (160, 280), (288, 300)];
-    let stretches = borders.map(|(from, to)| (ns(begin_of(from)), ns(begin_of(to))));
-    p.process.sparse = stretches.to_vec();
+    let intervals = borders.map(|(from, to)| (ns(begin_of(from)), ns(begin_of(to))));
+    p.process.sparse = intervals.to_vec();
     without_often(&mut p);
     p
 }
@@ -65,7 +65,7 @@ fn without_often(p: &mut Program) {
     let sparse = process.sparse.clone();
     process.threads[0].spans.retain(|span| {
         let often = matches!(span.what, SpanKind::Launch | SpanKind::Copy);
-        let inside = |stretch: &(u64, u64)| stretch.0 <= span.begin && span.begin < stretch.1;
+        let inside = |interval: &(u64, u64)| interval.0 <= span.begin && span.begin < interval.1;
         !(often && sparse.iter().any(inside))
     });
 }

@@ -11,13 +11,13 @@ use run_builder::*;
 
 /// This many milliseconds out of every five, within an interval.
 fn partly(each: f64, from: f64, to: f64) -> Vec<(f64, f64)> {
-    let mut stretches = Vec::new();
+    let mut intervals = Vec::new();
     let mut now = from;
     while now < to {
-        stretches.push((now, now + each));
+        intervals.push((now, now + each));
         now += 5.0;
     }
-    stretches
+    intervals
 }
 
 #[test]
@@ -49,8 +49,8 @@ fn waiting_within_calls_does_not_count_as_busy() {
         let at = 100.0 + 5.0 * f64::from(i);
         p.call_on(worker, "cuStreamSynchronize", (at, at + 2.5));
     }
-    let stretches: Vec<(f64, f64)> = partly(2.5, 102.5, 200.0);
-    p.busy(worker, &stretches, 200.0);
+    let intervals: Vec<(f64, f64)> = partly(2.5, 102.5, 200.0);
+    p.busy(worker, &intervals, 200.0);
     let report = findings("auto", p.alone(200.0)).report;
     close(of(&report, Cause::WaitingForDevice), 50.0);
     close(of(&report, Cause::OwnCpu), 97.0 + 50.0);

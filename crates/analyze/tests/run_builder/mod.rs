@@ -261,9 +261,9 @@ impl Program {
     }
 
     /// Samples a thread every 5 ms until `end`; it is on a processor in these intervals.
-    pub fn busy(&mut self, thread: usize, stretches: &[(f64, f64)], end: f64) {
+    pub fn busy(&mut self, thread: usize, intervals: &[(f64, f64)], end: f64) {
         let on = |until: f64| -> f64 {
-            let parts = stretches.iter();
+            let parts = intervals.iter();
             parts
                 .map(|(from, to)| (until.min(*to) - from).max(0.0))
                 .sum()

@@ -555,10 +555,10 @@ pub struct ThreadSample {
 impl Process {
     /// Returns true if every call in this interval was recorded.
     pub fn is_in_detail(&self, (begin, end): (u64, u64)) -> bool {
-        let before = self.sparse.partition_point(|stretch| stretch.0 < end);
+        let before = self.sparse.partition_point(|interval| interval.0 < end);
         self.sparse[..before]
             .last()
-            .is_none_or(|stretch| stretch.1 <= begin)
+            .is_none_or(|interval| interval.1 <= begin)
     }
 
     /// The name of a span's function; empty for spans that are not calls.

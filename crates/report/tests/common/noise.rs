@@ -21,13 +21,13 @@ impl Noise {
 }
 
 /// A repeated operation: `count` iterations in each of five starts. The first iteration of
-/// the first start is `apart` times slower.
+/// the first start is `slowdown` times slower.
 pub fn repeated(
     name: &str,
     variant: &str,
     (first, steady): (f64, f64),
     count: usize,
-    apart: f64,
+    slowdown: f64,
 ) -> Series {
     let mut noise = Noise::new(name, variant.len() as u64 + count as u64);
     let iterations: Vec<Vec<f64>> = (0..5)
@@ -37,7 +37,7 @@ pub fn repeated(
                     let unrest = 1.0 + 0.08 * noise.next();
                     let outlier = if noise.next() > 0.98 { 1.8 } else { 1.0 };
                     match at {
-                        0 if start == 0 => first * apart,
+                        0 if start == 0 => first * slowdown,
                         0 => first * unrest,
                         1..=4 if first > 20.0 * steady => steady * (1.0 + 1.5 / at as f64) * unrest,
                         _ => steady * unrest * outlier,
@@ -69,7 +69,7 @@ pub fn repeated(
         warmup: Some(if ratio > 20.0 { 5.0 } else { 1.0 }),
         excess: Some(first - steady),
         first_start: Some(FirstStart {
-            first: first * apart,
+            first: first * slowdown,
             steady: Some(steady * 1.01),
         }),
         iterations,
@@ -84,16 +84,16 @@ pub fn swept(name: &str, size: u64, times: (f64, f64)) -> Series {
     }
 }
 
-/// An operation that happens once per start, `apart` times slower in the first start.
-pub fn once(name: &str, variant: &str, seconds: f64, apart: f64) -> Series {
+/// An operation that happens once per start, `slowdown` times slower in the first start.
+pub fn once(name: &str, variant: &str, seconds: f64, slowdown: f64) -> Series {
     let mut noise = Noise::new(name, variant.len() as u64);
     let mut iterations: Vec<Vec<f64>> = (0..5)
         .map(|_| vec![seconds * (0.97 + 0.06 * noise.next())])
         .collect();
-    iterations[0][0] = seconds * apart;
+    iterations[0][0] = seconds * slowdown;
     Series {
         first_start: Some(FirstStart {
-            first: seconds * apart,
+            first: seconds * slowdown,
             steady: None,
         }),
         iterations,

@@ -262,9 +262,9 @@ impl<'a> Child<'a> {
         }
         self.load = Load::default();
         for thread in &mut self.threads {
-            let stretch = thread.at(now);
-            until = until.min(stretch.end);
-            if let Some(load) = stretch.load
+            let interval = thread.at(now);
+            until = until.min(interval.end);
+            if let Some(load) = interval.load
                 && load.busy() > self.load.busy()
             {
                 self.load = load;

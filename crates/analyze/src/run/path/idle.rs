@@ -228,9 +228,9 @@ impl<'a> Others<'a> {
             }
             let calls = other.calls().iter();
             let calls = calls.filter(|leaf| driver_calls::waits(leaf.judged.cause) == waits);
-            let stretches = calls.map(|leaf| (leaf.begin, leaf.end, leaf));
+            let waits_of_thread = calls.map(|leaf| (leaf.begin, leaf.end, leaf));
             let mut last = u64::MAX;
-            self.free.take(stretches, |begin, end, leaf| {
+            self.free.take(waits_of_thread, |begin, end, leaf| {
                 let judged = &leaf.judged;
                 // Count and bytes belong to its first piece only.
                 let first = leaf.first && last != leaf.begin;

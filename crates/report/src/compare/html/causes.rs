@@ -5,7 +5,7 @@ use maud::{Markup, html};
 use preheat_model::compare::{CauseChange, Unit, Verdict};
 use preheat_model::run::Cause;
 
-use super::quantities::{badge, stretch};
+use super::quantities::{badge, line_between};
 use super::{ComparePage, class};
 use crate::compare::{
     changed, correction, ends, interval, sentence, signed, starred_cause, value, verdict_on_cause,
@@ -112,10 +112,10 @@ impl Reach {
         html! {
             span class="zero" style=(format_args!("left:{zero:.1}%")) {}
             @if by.value.is_finite() {
-                (stretch("bar-of", (zero, self.at(by.value))))
+                (line_between("bar-of", (zero, self.at(by.value))))
             }
             @if let Some((low, high)) = ends(by) {
-                (stretch("whisker", (self.at(low), self.at(high))))
+                (line_between("whisker", (self.at(low), self.at(high))))
             }
         }
     }

@@ -175,7 +175,7 @@ impl Field {
     fn band(&self) -> Markup {
         html! {
             @if let Some(margin) = self.margin {
-                (stretch("band", (self.at(-margin), self.at(margin))))
+                (line_between("band", (self.at(-margin), self.at(margin))))
             }
         }
     }
@@ -223,7 +223,7 @@ impl Field {
                 (self.band())
                 span class="zero" {}
                 @if let Some((low, high)) = whisker {
-                    (stretch("whisker", (self.at(low), self.at(high))))
+                    (line_between("whisker", (self.at(low), self.at(high))))
                 }
                 @if let Some(value) = dot {
                     span class="dot" style=(format_args!("left:{:.1}%", self.at(value))) {}
@@ -234,7 +234,7 @@ impl Field {
 }
 
 /// A line between two positions in percent of the width, in any order.
-pub(super) fn stretch(class: &str, (a, b): (f64, f64)) -> Markup {
+pub(super) fn line_between(class: &str, (a, b): (f64, f64)) -> Markup {
     let (from, width) = (a.min(b), (a - b).abs());
     html! { span class=(class) style=(format_args!("left:{from:.1}%;width:{width:.1}%")) {} }
 }
