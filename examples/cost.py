@@ -159,7 +159,7 @@ def main():
     names = ["time to first", "first", "steady", "fastest"]
     measured = {kind: {name: [] for name in names} for kind in kinds}
     with tempfile.TemporaryDirectory() as scratch:
-        # One that is not counted: whoever comes first finds colder disks.
+        # A first start that is not counted: it may find colder disks.
         start("plain", arguments, Path(scratch), "warm")
         for number, kind in enumerate(order):
             if arguments.cores:

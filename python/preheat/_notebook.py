@@ -25,7 +25,7 @@ class CellError(Exception):
 
 
 class _Wrong(Exception):
-    """Wrong usage of the magic; empty if only help was asked for."""
+    """Wrong usage of the magic; empty if only help was requested."""
 
 
 class _Parser(argparse.ArgumentParser):

@@ -1,10 +1,10 @@
-//! How long `preheat classify` takes for a whole experiment, and with how much memory: 586
-//! files of ten starts of 3000 iterations, through the real program.
+//! The time and memory of `preheat classify` for a whole experiment: 586 files of ten starts of
+//! 3000 iterations, with the real program.
 //!
-//! `cargo bench -p preheat --bench classify -- 100` takes a hundred files. They are flat, cold
-//! at the first iteration, warm up, slow down, never settle or have outliers, and come as CSV,
-//! as JSON and as bzip2 in turn. Parsing alone is measured beside it, on one of its own
-//! threads: what is left is statistics.
+//! `cargo bench -p preheat --bench classify -- 100` uses a hundred files. They are flat, cold
+//! at the first iteration, warm up, slow down, never settle or have outliers, and alternate
+//! between CSV, JSON and bzip2. Parsing is also measured alone, on a separate thread: the
+//! rest of the time is statistics.
 
 use std::fmt::Write as _;
 use std::fs;

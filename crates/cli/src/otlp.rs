@@ -1,8 +1,8 @@
 //! Sends spans to an OpenTelemetry collector: OTLP over HTTP, with protobuf.
 //!
 //! One request to a collector, usually on this machine, needs no HTTP library and no TLS. The
-//! variables that every OpenTelemetry SDK reads give attributes of the resource that spans
-//! belong to, and headers of requests.
+//! standard OpenTelemetry variables set the attributes of the resource and the headers of the
+//! request.
 
 use std::env;
 use std::fmt::{self, Write as _};

@@ -1,14 +1,14 @@
 //! The environment that `uvx` makes to run preheat in.
 //!
 //! `uvx preheat run -- python train.py` puts the directory of preheat first in PATH, and with it a
-//! Python that has no packages. The user's own Python comes later, and is the one that is meant.
+//! Python that has no packages. The command means the user's own Python, which comes later in PATH.
 
 use std::ffi::{OsStr, OsString};
 use std::fs;
 use std::path::Path;
 
 /// Looks for commands in the directory of this program last, if it belongs to an environment
-/// that was made for preheat alone. For this process and all that it starts.
+/// that was made for preheat alone. This applies to this process and its children.
 pub fn search_last() {
     let Ok(program) = std::env::current_exe() else {
         return;

@@ -79,7 +79,7 @@ pub enum Cache {
 }
 
 impl Cache {
-    /// The environment variables that make a device's process use this cache. NVIDIA's
+    /// The environment variables that make a device's process use this cache. NVIDIA
     /// OpenCL uses the CUDA driver's cache and PoCL a separate one, so OpenCL gets both
     /// sets.
     pub fn environment(&self, kind: Kind) -> Vec<(String, String)> {

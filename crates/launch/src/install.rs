@@ -225,7 +225,7 @@ fn fill(directory: PathBuf, scratch: Option<Scratch>, readers: Readers) -> io::R
 /// If the links cannot be made, or the loader of this system does not find them.
 fn for_this_loader(directory: &Path, readers: Readers) -> io::Result<PathBuf> {
     let path = directory.join("$LIB/libpreheat.so");
-    // Whether the loader was asked already, and what it said.
+    // The stored result of an earlier test of the loader, if there is one.
     let answer = directory.join("expands-lib");
     link_for_loaders(directory, readers)?;
     let is_found = match fs::read(&answer) {

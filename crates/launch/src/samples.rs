@@ -118,8 +118,8 @@ fn sample(mut tree: Tree, samples: &Samples, stopped: &Receiver<()>) -> Summary 
 const FULL_SAMPLE_EVERY: u64 = 4;
 
 /// The pause before the next sample, for this age of the command and this cost of all samples so
-/// far, both in nanoseconds. Samples take a fiftieth of a processor, apart from an allowance for
-/// what is done once: the sample that finds the interpreter must not be followed by a pause as long
+/// far, both in nanoseconds. Samples take a fiftieth of a processor, plus an allowance for
+/// work that is done once: the sample that finds the interpreter must not be followed by a pause as long
 /// as a short program.
 fn interval(age: u64, cost: u64) -> Duration {
     const SECOND: u64 = 1_000_000_000;

@@ -1,4 +1,5 @@
-//! The document `preheat.doctor/1`: what was found on a machine.
+//! The document `preheat.doctor/1`: the findings about a machine. It is documented in
+//! docs/doctor-json.md and docs/schema/preheat.doctor-1.schema.json; change all three together.
 
 use serde::{Deserialize, Serialize};
 

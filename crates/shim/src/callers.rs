@@ -1,8 +1,8 @@
-//! Return addresses of the executable's own code on the stack: who has called.
+//! The callers of a function: return addresses of the executable's own code on the stack.
 //!
 //! This is a search, not an unwinder: old addresses in unused parts of the stack are found
-//! too. Whoever reads a recording knows functions and lines, and drops what cannot be a
-//! caller.
+//! too. The reader of a recording knows functions and lines, and drops addresses that cannot
+//! be callers.
 
 use crate::clocks::is_own;
 

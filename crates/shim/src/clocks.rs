@@ -3,8 +3,8 @@
 //!
 //! A program times itself with two readings, and prints the difference. The return address
 //! shows who reads: readings by libraries jump to the real function and cost one
-//! comparison. Python programs have other hooks ([`crate::python`]), and nobody measures
-//! installed tools.
+//! comparison. Python programs have other hooks ([`crate::python`]), and installed tools
+//! have none.
 
 use crate::callers::{self, Caller};
 use crate::files::real_function;

@@ -321,7 +321,7 @@ fn session_keyring() -> String {
     let mut stack = [0u128; 4096];
     let mut answer = 0i64;
     // SAFETY: this process waits until the child, which shares its memory, has exited. Until
-    // then the child has a stack of its own, aligned to 16 bytes, and `answer`.
+    // then the child has a separate stack, aligned to 16 bytes, and `answer`.
     let child = unsafe {
         let end = stack.as_mut_ptr_range().end.cast();
         let flags = libc::CLONE_VM | libc::CLONE_VFORK;

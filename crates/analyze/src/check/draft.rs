@@ -73,8 +73,8 @@ pub fn draft(report: &RunReport, headroom: f64) -> Result<Draft, DraftError> {
     })
 }
 
-/// An interval that reaches beyond this many times the estimate says nothing about a limit:
-/// the next run would fail or pass by chance.
+/// An interval that extends beyond this many times the estimate cannot justify a limit: the
+/// next run would fail or pass by chance.
 const MAX_INTERVAL_RATIO: f64 = 5.0;
 
 /// Returns true if the interval of a quantity is too wide for a limit.

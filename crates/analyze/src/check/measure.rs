@@ -92,7 +92,7 @@ pub(super) struct Sample<'a> {
 }
 
 impl<'a> Sample<'a> {
-    /// Collects the starts of a temperature; the error says why there are none.
+    /// Collects the starts of a temperature; the error is the reason why there are none.
     pub(super) fn of(report: &'a RunReport, temperature: Temperature) -> Result<Self, NotMeasured> {
         let made = |start: &StartReport| start.temperature == temperature;
         if !report.starts.iter().any(made) {
@@ -123,7 +123,7 @@ impl<'a> Sample<'a> {
         })
     }
 
-    /// Measures one quantity; the error says why it is unknown.
+    /// Measures one quantity; the error is the reason why it is unknown.
     pub(super) fn measure(&self, of: impl Into<Limited>) -> Result<Measured, NotMeasured> {
         let of = of.into();
         let (value, starts) = match of {

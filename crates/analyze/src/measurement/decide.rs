@@ -7,7 +7,7 @@
 //! below 0.05, and at least [`MIN_SAVING`] of a plain start. A remedy that saves time at the
 //! start but loses it again to slower iterations is not kept.
 //!
-//! Standbys are judged separately, since each is measured by itself: one is kept if it saves
+//! Standbys are judged separately, since each is measured alone: one is kept if it saves
 //! time on top of the warm parent that it belongs to, and the hot one only if it saves time
 //! on top of the parked one, since it holds device memory.
 
@@ -29,8 +29,8 @@ const SIGNIFICANCE: f64 = 0.05;
 /// enough that no remedy is lost to a machine that is busy with other work.
 const SLOWER_FROM: f64 = 1.05;
 const SLOWER_SIGNIFICANCE: f64 = 0.01;
-/// Starts with fewer iterations say nothing about later ones: after a fork, the first ones
-/// still copy pages.
+/// Starts with fewer iterations do not show the speed of later ones: after a fork, the first
+/// ones still copy pages.
 const ITERATIONS: usize = 20;
 /// The length of a run in which a remedy must not lose what it saves at the start. Longer
 /// runs count in full.

@@ -182,7 +182,7 @@ mod tests {
                 pinned.as_mut_slice().fill(7);
                 assert_eq!(pinned.as_slice(), vec![7; 5000]);
             }
-            // Some machines forbid locking altogether; the error must then say so.
+            // Some machines forbid locking altogether; the error must state that.
             Err(error) => assert!(error.to_string().contains("ulimit -l"), "{error}"),
         }
     }

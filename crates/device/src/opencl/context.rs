@@ -49,7 +49,7 @@ impl Context for ClContext {
         // SAFETY: the context is alive; the code is written.
         let event = unsafe { (cl.create_user_event)(self.scope.context, &raw mut code) };
         check("clCreateUserEvent", code)?;
-        // NVIDIA's implementation hangs forever when a user event is released while still
+        // The NVIDIA implementation hangs forever when a user event is released while still
         // pending.
         // SAFETY: the event was just created, and nothing has completed it yet.
         let completed = unsafe { (cl.set_user_event_status)(event, driver::COMPLETE) };

@@ -18,7 +18,7 @@ enum Layer {
     MeanPool { len: usize, area: usize },
 }
 
-/// A network as a program has it before it touches a device.
+/// A network before a program has touched a device.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Network {
     layers: Vec<Layer>,

@@ -1,8 +1,8 @@
-//! Where native code is, from the kernel's perf events, where they are allowed, and the symbols
-//! of its libraries, looked up when a start has ended.
+//! Samples native code with perf events of the kernel, where they are permitted, and looks up
+//! the symbols of its libraries when a start has ended.
 //!
-//! One event for each processor counts the CPU time of the command and of all that it
-//! starts, and samples the instruction when another few milliseconds are used.
+//! One event per processor counts the CPU time of the command and its descendants, and samples
+//! the instruction every few milliseconds of CPU time.
 
 use std::collections::HashMap;
 use std::fs::{self, File};
@@ -88,7 +88,7 @@ impl Native {
                 found.push((time, process, thread, sample.ip()));
             }
         }
-        // A process is asked for its mappings once a call at most.
+        // Reads the mappings of each process at most once per call.
         let mut asked: Vec<u32> = Vec::new();
         let found = found.into_iter().map(|(time, process, thread, ip)| {
             let native = ip.and_then(|ip| self.place(process, ip, &mut asked, table));

@@ -1,4 +1,4 @@
-//! Where CPython keeps the parts of a stack, by version.
+//! The offsets of the fields that make up a Python stack, by version of CPython.
 //!
 //! From 3.13 on, an interpreter describes itself (`_Py_DebugOffsets`). The layouts of 3.8
 //! to 3.12 do not change within a version; these are the ones of 64-bit Linux.

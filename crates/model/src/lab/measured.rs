@@ -119,7 +119,7 @@ pub struct Start {
 pub enum Outcome {
     /// The measurement is complete.
     Completed,
-    /// It ended early; the message says how.
+    /// It ended early, with a message.
     Failed(String),
 }
 

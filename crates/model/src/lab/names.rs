@@ -31,7 +31,7 @@ pub const FREE_AND_AGAIN: &str = "free 4 MiB, allocate again";
 pub const FROM_POOL: &str = "allocate 4 MiB from the pool";
 /// 4 MiB from the pool just after trimming it.
 pub const AFTER_TRIM: &str = "allocate 4 MiB after trimming the pool";
-/// PyTorch's `randn` in a fresh process: the first includes device initialization.
+/// PyTorch `randn` in a fresh process: the first includes device initialization.
 pub const RANDN_FROM_NOTHING: &str = "randn 4 MiB, from nothing";
 /// The same with a context: the first loads the kernel that fills the memory.
 pub const RANDN_CONTEXT_READY: &str = "randn 4 MiB, context ready";

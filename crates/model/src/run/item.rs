@@ -172,7 +172,7 @@ impl Item {
     }
 }
 
-/// An item as documents of all versions have it.
+/// An item as stored by all versions of the document.
 #[derive(Deserialize)]
 struct Stored {
     name: String,

@@ -117,7 +117,7 @@ enum Entry {
     Line(Line),
 }
 
-/// How to show a cell of the first column that is wider than the column.
+/// The display of a cell in the first column that is wider than the column.
 #[derive(Clone, Copy)]
 pub(crate) enum Overflow {
     /// Cuts words at the end, and other names in the middle.

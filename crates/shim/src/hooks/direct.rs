@@ -22,7 +22,7 @@ use std::sync::atomic::{AtomicPtr, AtomicUsize, Ordering};
 /// The target for each name of the driver: null until it is found.
 static TARGETS: [AtomicPtr<c_void>; COUNT] = [const { AtomicPtr::new(null_mut()) }; COUNT];
 
-/// The result of a function that does not exist: CUDA's *no device*, and an error
+/// The result of a function that does not exist: the CUDA error *no device*, and an error
 /// elsewhere.
 extern "C" fn missing() -> usize {
     100

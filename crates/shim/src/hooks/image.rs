@@ -5,7 +5,7 @@
 //! header), as a pointer to one, as one piece of machine code in ELF, or as PTX text. It is
 //! only read after the driver has loaded it, so that it is valid; anything implausible is
 //! still ignored. The layout of fat binaries is not documented; it was checked against
-//! those in NVIDIA's libraries.
+//! those in the NVIDIA libraries.
 
 use std::ffi::CStr;
 

@@ -2,8 +2,8 @@
 //!
 //! cuDNN finalizes hundreds of descriptors in every iteration of a convolutional network,
 //! each in less time than its record takes. The few slow calls happen together with
-//! something new: so all are recorded until very many in a row were quick, and only some
-//! from then on, to notice if that changes.
+//! something new. So all calls are recorded until a long row of them was quick, and only a
+//! sample from then on, to detect if that changes.
 
 use std::sync::atomic::{AtomicU32, Ordering};
 

@@ -94,7 +94,7 @@ macro_rules! entry {
 }
 pub(crate) use entry;
 
-/// As [`entry`], for a name that a library may give to a function of its own: the jump keeps
+/// Like [`entry`], for a name that a library may also define itself: the jump keeps
 /// all registers that may hold arguments, and those on the stack.
 macro_rules! entry_of_any_type {
     ($(#[$meta:meta])* $name:ident => $work:ident) => {

@@ -1,8 +1,8 @@
 //! The recorder's state of this process, and its initialization.
 //!
 //! All of it is in memory that the kernel clears in a forked child, so a child finds
-//! nothing of its parent, whoever held a lock and however it was forked; with its first
-//! record it opens a separate file. Each opening has a new *epoch*, by which threads and
+//! nothing of its parent, no matter which thread held a lock or how it was forked; with its
+//! first record it opens a separate file. Each opening has a new *epoch*, by which threads and
 //! open records detect that they belong to another process.
 
 use super::detail::Detail;

@@ -3,9 +3,8 @@
 //! A thread reads both clocks together about once a millisecond, an *anchor*, and
 //! extrapolates from there with the counter. The length of a tick comes from two anchors
 //! that are far apart. A time therefore deviates from `CLOCK_MONOTONIC` by at most some
-//! tenths of a microsecond (more only while the kernel's clock is being adjusted, by at
-//! most 500 millionths of a millisecond), and the times of two threads may differ by as
-//! much. On one thread time never goes back, except relative to times read in its signal
+//! tenths of a microsecond (while the kernel adjusts its clock, by up to 0.5 µs more), and the
+//! times of two threads may differ by as much. On one thread time never goes back, except relative to times read in its signal
 //! handlers. The counter is used only if the kernel uses it for its own clock; if the two
 //! diverge, for example after a suspend, the kernel's clock is read until the tick is known
 //! again.

@@ -2,7 +2,7 @@
 //!
 //! These are plain starts, each remedy alone, all remedies together and, if there are more
 //! than two, all but each one. A remedy that only helps colder starts is measured alone,
-//! against plain starts of the same temperature. A standby is measured by itself: it is a
+//! against plain starts of the same temperature. A standby is measured alone: it is a
 //! child of the warm parent, and has the driver initialized already.
 
 use crate::{Remedies, Remedy};

@@ -1,5 +1,5 @@
-"""The files and directories outside the installed packages that imports made ahead have asked for.
-The program may change them before it imports these modules, which are left out then.
+"""Records the files and directories outside the installed packages that imports look up ahead of
+time. If the program may change one before it imports the module, the module is left out.
 """
 
 import os

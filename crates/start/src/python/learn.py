@@ -247,8 +247,8 @@ FIRST_PROCESSORS = processors()
 
 
 def settings():
-    """Yields settings of the process on which imports may depend, and that are no attributes. Only
-    modules that are loaded are asked."""
+    """Yields settings of the process on which imports may depend, and that are not attributes.
+    Reads them only from modules that are loaded."""
     socket, native, resource = map(sys.modules.get, ("_socket", "_locale", "resource"))
     if socket:
         yield "the default timeout of sockets", str(socket.getdefaulttimeout())

@@ -2,7 +2,7 @@
 
 When a child writes to a shared page, the kernel first copies it: page by page while the
 program runs, and nearly all pages when it exits and Python frees every object. A waiting
-child has the time to have its pages copied in advance.
+child has time to copy its pages in advance.
 """
 
 import os

@@ -270,8 +270,8 @@ class Before:
         return (left_out, why) if why else None
 
     def restrict(self, found, why=None):
-        """The only names that may be imported, if code before the others may influence them;
-        None if there is no such code."""
+        """Returns the only names that may be imported, if code before the others may influence
+        them; None if no code does."""
         if why is None and not self.influences:
             return None
         found.is_restricted = True

@@ -29,7 +29,7 @@ MAX_STEPS = 8
 
 
 class Redirects:
-    """What the installed modules define, by the names of the modules."""
+    """The definitions of the installed modules, by module name."""
 
     def __init__(self, is_own):
         """`is_own` returns True for names of the program's own modules."""
@@ -140,7 +140,7 @@ class Redirects:
 
 
 class Source:
-    """What a module defines."""
+    """The definitions of a module."""
 
     def __init__(self, text, path, module):
         tree = ast.parse(text)

@@ -230,7 +230,7 @@ class Parent:
             theirs.close()
             return Pair(ours, process)
         ours.close()
-        # Only this parent's end may tell their supervisors that it has gone.
+        # Their supervisors must notice only the end of this parent.
         for each in self.standbys:
             each.control.close()
         return Pair(go_on=supervise(self, theirs))

@@ -208,7 +208,7 @@ fn sentence(evidence: &[Evidence], overall: Verdict, claim: u8, settings: &Setti
             text.push_str(&format!(" {words} {}{too}.", labels.join(", ")));
         }
     }
-    // With --quick that is so of most claims, and a report states it once.
+    // With --quick, most claims lack starts, and the report states that once.
     if overall == Verdict::Inconclusive && !settings.quick {
         text.push_str(&lack_of_starts(evidence));
     }

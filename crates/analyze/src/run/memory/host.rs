@@ -1,9 +1,9 @@
 //! The use of resident host memory, at the first result and at its peak.
 //!
-//! Two things are known. The mappings of a process were sampled a few times: how much each
-//! library and file holds, and how much has no file. And every few milliseconds its size
-//! was: growth without a file belongs to what the path says of that time, an import or a
-//! line of the program. The sizes at the wanted time decide how much there is in all.
+//! There are two sources. The mappings of a process were sampled a few times: the memory of each
+//! library and file, and the memory without a file. The size of the process was sampled every
+//! few milliseconds: growth without a file is attributed to the item on the path at that time,
+//! such as an import or a line of the program. The total is the size at the requested time.
 
 mod growth;
 
@@ -108,9 +108,9 @@ fn at(start: &StartData, examined: &Examined, time: u64, least: u64) -> Option<H
     })
 }
 
-/// The first size that was sampled from a time on, if the process existed then; else the last
+/// The first size sampled from a time on, if the process existed then; otherwise the last one
 /// before it. A process that has ended has no size, and recordings of earlier versions do not
-/// say how much of it belongs to files.
+/// distinguish the memory of files.
 fn size(process: &Process, time: u64) -> Option<ProcessSample> {
     let from = process.samples.partition_point(|sample| sample.time < time);
     let exists = process.made <= time && time <= process.ended;

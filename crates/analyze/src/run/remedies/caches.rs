@@ -134,7 +134,7 @@ fn xla(case: &RemedyInput) -> Option<Suggestion> {
     ))
 }
 
-/// Numba keeps compiled functions only if it is asked to.
+/// Numba keeps compiled functions only with `cache=True`.
 fn numba(case: &RemedyInput) -> Option<Suggestion> {
     let compiled = seconds(case, |item| item.compiler() == Some(Compiler::Numba));
     (compiled > COMPILED).then(|| {
@@ -205,7 +205,7 @@ fn at_run_time(case: &RemedyInput) -> Option<Suggestion> {
                 "A CUDA library compiles kernels for itself, for {} in this start: the calls of \
                  nvrtcCompileProgram are inside its own calls, so the program has no compiled \
                  code that it could keep. Warm up before the real work; a standby (`preheat start \
-                 --standby`) does that before the program is asked for.",
+                 --standby`) does that before the program starts.",
                 units::duration(by_libraries)
             ),
             0.0,

@@ -1,4 +1,4 @@
-//! Regions that a program times itself: between two clock readings of its own code.
+//! Regions that a program times itself: between two clock readings in its own code.
 //!
 //! The recorder stores every reading with its location. The source shows which of them are
 //! subtracted ([`source`]); this is determined when the recording is made and stored in the

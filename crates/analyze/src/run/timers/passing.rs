@@ -1,6 +1,6 @@
 //! Clock readings that a source passes to functions.
 //!
-//! `elapsed(start)` subtracts its parameter from a reading of its own, and `show("cold", a, b)`
+//! `elapsed(start)` subtracts its parameter from a new reading, and `show("cold", a, b)`
 //! one of its parameters from another. Functions and macros with their parameters are found line by
 //! line, with regular expressions, as in [`super::source`].
 

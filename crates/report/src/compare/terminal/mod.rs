@@ -3,7 +3,7 @@
 //! Top to bottom: a headline with the change and its cause; the two sides; every quantity
 //! (for the lab, those that changed); the causes that changed and the items that explain
 //! them; notes; the decision. Unchanged quantities get little space. No line is wider than
-//! the terminal, and color and Unicode carry no information of their own.
+//! the terminal, and color and Unicode carry no information that the text does not.
 
 mod causes;
 mod table;

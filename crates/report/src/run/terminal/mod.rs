@@ -3,7 +3,7 @@
 //! Top to bottom: three headlines, the regions that the program times itself, the causes as
 //! bars, the largest items, the first iteration, the remedies, the temperatures, notes. The
 //! most important parts come first, and each fits on a screen. No line is wider than the
-//! terminal, and color and Unicode carry no information of their own.
+//! terminal, and color and Unicode carry no information that the text does not.
 
 mod causes;
 mod excess;

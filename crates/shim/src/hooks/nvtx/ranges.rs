@@ -27,7 +27,7 @@ impl Range {
     /// `outermost` means that it is not inside another range of the default domain.
     fn begin(domain: *const c_void, name: u32, outermost: bool) -> Range {
         let open = recorder::begin(Kind::Range, 0, u64::from(name), 0, &[], false);
-        // Libraries use domains of their own.
+        // Libraries use separate domains.
         recorder::detail::range_began(name, outermost && domain.is_null(), open.began());
         Range { open, domain }
     }
