@@ -1,4 +1,4 @@
-//! Wrong usage: a sentence that says what happened and what to try, and exit code 2.
+//! Wrong usage: a message that states what happened and what to try, and exit code 2.
 
 mod support;
 

@@ -1,5 +1,5 @@
 //! Starts that crash or hang, memory that runs out, Ctrl-C, readers that leave: what
-//! was measured is kept, and a sentence says what happened.
+//! was measured is kept, and a message states what happened.
 
 mod support;
 
@@ -84,7 +84,7 @@ fn a_start_that_crashes_keeps_what_it_measured() {
     );
     assert!(
         said.out.contains("signal 11"),
-        "the terminal tells it too:\n{}",
+        "the terminal shows it too:\n{}",
         said.out
     );
 }
@@ -157,7 +157,7 @@ fn ctrl_c_reports_what_was_measured_so_far() {
     let directory = Directory::new();
     let json = directory.join("lab.json");
     let ready = directory.join("ready");
-    // The second start waits for ever, and says that it was reached.
+    // The second start waits forever, and signals that it was reached.
     let python = fake_torch(
         &directory,
         &format!(

@@ -1,4 +1,4 @@
-//! The experiments in real frameworks, each skipped with a line where it is not
+//! The experiments in real frameworks; each is skipped with a message if it is not
 //! installed.
 
 mod support;

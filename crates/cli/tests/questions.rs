@@ -147,8 +147,8 @@ fn quotes(page: &str, quoted: &str, values: &[f64]) {
             0 if number.ends_with('0') => 10.0,
             _ => 10f64.powi(-(decimals as i32)),
         };
-        let apart = (written - value).abs();
-        assert!(apart <= 0.5001 * unit, "{page}: `{quoted}`, but {value}");
+        let distance = (written - value).abs();
+        assert!(distance <= 0.5001 * unit, "{page}: `{quoted}`, but {value}");
     }
 }
 

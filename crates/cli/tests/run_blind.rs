@@ -1,5 +1,5 @@
 //! Programs that the recorder does not get into, or only in part, and recordings that
-//! cannot be written: the report says so.
+//! cannot be written: the report has a note about it.
 
 use std::ffi::OsStr;
 use std::fs;

@@ -30,31 +30,31 @@ static void *function(const char *name) {
 static double now(void) { struct timespec t; clock_gettime(CLOCK_MONOTONIC, &t); return t.tv_sec + t.tv_nsec / 1e9; }
 static FILE *planted;
 static double began;
-static int told(const char *name, int status) {
+static int timed(const char *name, int status) {
     fprintf(planted, "%s %.9f\n", name, now() - began);
     return status;
 }
-#define TOLD(name, call) (began = now(), told(name, call))
+#define TIMED(name, call) (began = now(), timed(name, call))
 int main(void) {
     planted = fopen("planted", "w");
     void *driver = dlopen("libcuda.so.1", RTLD_NOW);
     if (!driver || !(get = (ask)dlsym(driver, "cuGetProcAddress_v2"))) return 8;
     int (*launch)() = function("cuLaunchKernel"), (*wait)() = function("cuCtxSynchronize");
     void *context, *library, *kernel, *one, *two; uint64_t memory, pinned; static char image[64] = "no image at all";
-    if (TOLD("init", F(cuInit)(0))) return 1;
-    if (TOLD("context", F(cuDevicePrimaryCtxRetain)(&context, 0)) || F(cuCtxSetCurrent)(context)) return 2;
-    if (TOLD("load", F(cuLibraryLoadData)(&library, image, NULL, NULL, 0, NULL, NULL, 0))) return 3;
+    if (TIMED("init", F(cuInit)(0))) return 1;
+    if (TIMED("context", F(cuDevicePrimaryCtxRetain)(&context, 0)) || F(cuCtxSetCurrent)(context)) return 2;
+    if (TIMED("load", F(cuLibraryLoadData)(&library, image, NULL, NULL, 0, NULL, NULL, 0))) return 3;
     if (F(cuLibraryGetKernel)(&kernel, library, "forward") || F(cuKernelGetFunction)(&one, kernel)) return 4;
     if (F(cuLibraryGetKernel)(&kernel, library, "backward") || F(cuKernelGetFunction)(&two, kernel)) return 4;
-    if (TOLD("allocation", F(cuMemAlloc)(&memory, (size_t)(64 << 20)))) return 5;
-    if (TOLD("pinning", F(cuMemHostAlloc)(&pinned, (size_t)(1 << 20), 0))) return 6;
+    if (TIMED("allocation", F(cuMemAlloc)(&memory, (size_t)(64 << 20)))) return 5;
+    if (TIMED("pinning", F(cuMemHostAlloc)(&pinned, (size_t)(1 << 20), 0))) return 6;
     wait();
     for (int i = 0; i < 30; i++) {
         began = now();
         if (launch(one, 1, 1, 1, 32, 1, 1, 0, NULL, NULL, NULL)) return 7;
         if (launch(two, 1, 1, 1, 32, 1, 1, 0, NULL, NULL, NULL)) return 7;
         wait();
-        told("iteration", 0);
+        timed("iteration", 0);
     }
     fclose(planted);
     return 0;
@@ -127,9 +127,9 @@ fn recorded(directory: &Directory) -> Option<RunReport> {
 
 /// The times of the calls as the program measured them, in seconds.
 fn planted(directory: &Directory, name: &str) -> Vec<f64> {
-    let text = fs::read_to_string(directory.join("planted")).expect("the program tells it");
-    let told = text.lines().filter_map(|line| line.split_once(' '));
-    let named = told.filter(|(told, _)| *told == name);
+    let text = fs::read_to_string(directory.join("planted")).expect("the program writes it");
+    let lines = text.lines().filter_map(|line| line.split_once(' '));
+    let named = lines.filter(|(call, _)| *call == name);
     named.map(|(_, seconds)| seconds.parse().unwrap()).collect()
 }
 

@@ -1,5 +1,5 @@
 //! `preheat run` on PyTorch programs that repeat themselves for long, with a scripted driver:
-//! their iterations are recorded in detail at first, and in windows then. Records are
+//! their iterations are recorded in detail at first, and in windows after that. Records are
 //! counted; how long anything takes does not matter.
 
 use std::fs;
@@ -74,13 +74,13 @@ fn spans(process: &Process, what: SpanKind) -> Vec<&Span> {
 }
 
 /// The number of spans of a kind in each of these intervals.
-fn in_each(process: &Process, what: SpanKind, stretches: &[(u64, u64)]) -> Vec<usize> {
+fn in_each(process: &Process, what: SpanKind, intervals: &[(u64, u64)]) -> Vec<usize> {
     let all = spans(process, what);
     let count = |(begin, end): &(u64, u64)| {
         let before = |time: u64| all.partition_point(|span| span.begin < time);
         before(*end) - before(*begin)
     };
-    stretches.iter().map(count).collect()
+    intervals.iter().map(count).collect()
 }
 
 #[test]
@@ -130,7 +130,7 @@ with torch.no_grad():
     assert_eq!(in_each(&process, SpanKind::Call, &borders), [1; 259]);
     let note = "All 260 iterations are timed, and 88";
     assert!(
-        report.notes.iter().any(|told| told.starts_with(note)),
+        report.notes.iter().any(|text| text.starts_with(note)),
         "{:?}",
         report.notes
     );

@@ -15,7 +15,7 @@ use support::{Directory, compare, compared, preheat, python_with, require, run};
 
 /// The programs print four decimals, the native ones seven.
 const ROUNDING: f64 = 0.000_05;
-/// Printing and recording lie between two readings in different orders.
+/// The allowed difference: printing and recording take time between two readings.
 const NEAR: f64 = 0.05;
 
 fn example(name: &str) -> PathBuf {
@@ -105,7 +105,7 @@ fn one_pair_of_numbers(report: &RunReport) {
     assert!((ratio / timed - 1.0).abs() < 0.02, "{ratio} and {timed}");
 }
 
-/// A program in Python: its report, with all that it prints found in it.
+/// The report of a Python program; everything that the program prints is in it.
 fn python(module: &str, name: &str, flags: &[&str]) -> Option<RunReport> {
     let python = python_with(module)?;
     let directory = Directory::new();
@@ -179,7 +179,7 @@ fn regions_of_a_helper_belong_to_the_lines_that_use_it() {
     let Some(python) = require("python", support::python()) else {
         return;
     };
-    // In the program itself, or in a module of it.
+    // In the program itself, or in one of its modules.
     for (module, import) in [("", ""), (HELPERS, "from helpers import *\n")] {
         for uses in USES {
             let directory = Directory::new();
@@ -752,7 +752,7 @@ fn a_recording_tells_the_same_without_the_source() {
     assert_eq!(before.regions, after.regions);
 }
 
-/// Compiles a program; none, and a line, where the compiler or a header is missing.
+/// Compiles a program; `None`, with a message, if the compiler or a header is missing.
 fn compiled(directory: &Directory, source: &Path, flags: &[&str]) -> Option<PathBuf> {
     let program = directory.join("program");
     let done = Command::new("g++")

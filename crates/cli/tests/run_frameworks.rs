@@ -31,7 +31,7 @@ fn pytorch_trains_and_its_steps_are_the_iterations() {
 import time, torch
 model = torch.nn.Sequential(torch.nn.Linear(64, 64), torch.nn.ReLU(), torch.nn.Linear(64, 8))
 optimizer = torch.optim.SGD(model.parameters(), lr=0.01)
-# What only the first forward pass takes.
+# Only the first forward pass takes this long.
 slow = model.register_forward_pre_hook(lambda *_: (time.sleep(0.25), slow.remove())[1])
 scheduler = torch.optim.lr_scheduler.StepLR(optimizer, 10)
 for _ in range(40):

@@ -36,7 +36,7 @@ fn function<'a>(own: &'a CauseReport, name: &str) -> &'a FunctionReport {
     found.unwrap_or_else(|| panic!("{name} is missing: {:#?}", own.functions))
 }
 
-/// A function's part of all that was sampled.
+/// The share of a function in all samples.
 fn part(own: &CauseReport, name: &str) -> f64 {
     let all: f64 = own.functions.iter().map(|function| function.seconds).sum();
     function(own, name).seconds / all

@@ -1,5 +1,5 @@
 //! Recordings that were made on an NVIDIA H200 (driver 580, CUDA 13.0, PyTorch 2.11, JAX
-//! 0.11), with what each program's own timers said: today's code must find the same in them.
+//! 0.11), with the times that each program measured itself: the current code must find the same.
 //!
 //! Made with `ITERATIONS=100 TIMERS=timers.json preheat run --starts 1 -- python3
 //! examples/NAME.py` (20 of the one with JAX), one start each. How programs look to `preheat run` on a GPU stays
@@ -177,7 +177,7 @@ fn timed(name: &str) -> (RunReport, Vec<f64>) {
     )
 }
 
-/// The regions say what the program printed, within 5 % and its rounding.
+/// The regions agree with the printed times, within 5 % and their rounding.
 fn agrees(report: &RunReport, printed: &[f64], rounding: f64) {
     let mut found = Vec::new();
     for region in &report.regions {
@@ -237,7 +237,7 @@ fn two_launches_from_cpp() {
 #[test]
 fn common_remedies_are_answered_for_each_program() {
     use RemedyGroup::{Later, None as Not, Start};
-    // A warm-up, page-locked memory, another way of allocating: what each is good for.
+    // The remedies: a warm-up, page-locked memory, another allocator setting.
     for (name, expected) in [
         ("linear", [Some(Later), None, Some(Not)]),
         ("resnet50-train", [Some(Later), Some(Later), Some(Not)]),

@@ -131,7 +131,7 @@ for number in range(6):
         (iterations[0], time - iterations[0])
     };
     // Without a line that begins it, the first iteration has the set-up in it; with one the
-    // set-up lies before it.
+    // set-up comes before it.
     let (whole, _) = first("lines:^step");
     assert!(whole >= 0.3, "{whole}");
     let (_, before) = first("lines:^begin=>^step");

@@ -8,7 +8,7 @@ use support::{Directory, python_with, require};
 const MIB: u64 = 1 << 20;
 
 /// A program with a mapped file of 24 MiB, data of 96 MiB and a forked child that shares
-/// the data and has 32 MiB of its own. Its iterations take long enough to be sampled.
+/// the data and allocates 32 MiB more. Its iterations take long enough to be sampled.
 const PROGRAM: &str = "\
 import mmap, os, sys, zlib
 
@@ -116,7 +116,7 @@ fn memory_between_samples_counts() {
     let Some(python) = require("python", python_with("json")) else {
         return;
     };
-    // It ends as soon as it is at its largest.
+    // It exits when its memory is largest.
     let program = "b = bytearray(b'x') * (48 << 20)";
     let words = ["-S", "-c", program].map(std::ffi::OsStr::new);
     let command = [python.as_os_str()].into_iter().chain(words);

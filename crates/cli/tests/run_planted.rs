@@ -24,10 +24,9 @@ def burn(seconds):
     return time.perf_counter() - began
 ";
 
-/// Run `script` with `preheat run`, and what it says of itself in `planted.json`.
+/// Runs `script` with `preheat run`, and returns the report and the times in its `planted.json`.
 fn recorded(directory: &Directory, script: &str, flags: &[&str]) -> Option<(RunReport, Planted)> {
-    // One at a time: programs that wait for one another's processor are idle for longer
-    // than was planted.
+    // One at a time: contention for the processor would lengthen the planted idle time.
     static ALONE: Mutex<()> = Mutex::new(());
     let _alone = ALONE.lock().unwrap_or_else(PoisonError::into_inner);
     let python = require("python", python())?;
@@ -48,7 +47,7 @@ struct Planted(serde_json::Value);
 
 impl Planted {
     fn seconds(&self, name: &str) -> f64 {
-        self.0[name].as_f64().expect("the program tells it")
+        self.0[name].as_f64().expect("the program writes it")
     }
 }
 

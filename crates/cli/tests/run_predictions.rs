@@ -70,16 +70,16 @@ fn an_avoidable_import_can_be_blocked() {
     let (directory, python) = environment(&python);
     let command = [python.as_os_str(), "program.py".as_ref()];
     let report = support::recorded(&directory, &["--starts", "2"], command, &[]);
-    let told = remedy(&report, "avoidable-imports").expect("one import is optional");
-    assert_eq!(told.title, "Avoid importing optional_part");
+    let suggestion = remedy(&report, "avoidable-imports").expect("one import is optional");
+    assert_eq!(suggestion.title, "Avoid importing optional_part");
     // The library imports it too.
     let manifest = fs::read_to_string(directory.join("recording/recording.json")).unwrap();
     let manifest: Manifest = serde_json::from_str(&manifest).unwrap();
     assert_eq!(manifest.shared_imports, ["common_part"]);
     for other in ["required_part", "own_part"] {
-        assert!(!told.what.contains(other), "{}", told.what);
+        assert!(!suggestion.what.contains(other), "{}", suggestion.what);
     }
-    assert!(told.saving < report.time_to_first.value);
+    assert!(suggestion.saving < report.time_to_first.value);
     let (works, printed) = without("nothing", &directory, &python);
     assert!(works);
     assert_eq!(

@@ -63,7 +63,7 @@ fn a_process_has_what_it_is_given_and_ends_as_it_ends() {
     assert_eq!(signal_of(&killed), Some(9));
 }
 
-/// Where a program has finalizers, only its first lines run ahead: the garbage collector then calls
+/// If a program has finalizers, only its first lines run ahead: the garbage collector then calls
 /// them when a plain start would.
 #[test]
 fn finalizers_run_in_a_program_whose_first_lines_run_ahead() {
@@ -166,7 +166,7 @@ fn shells_pass_on_masks_limits_ignored_signals_and_closed_streams() {
             case,
         ];
         let plain = Observed::of(warm.plain(&plain).output().expect("it starts"));
-        // Some need a parent of their own, some have one.
+        // Some need a separate parent, some have one.
         let said = loop {
             let said = Observed::of(warm.plain(&started).output().expect("it starts"));
             if said.err.starts_with("preheat: started warm") {
@@ -359,7 +359,7 @@ fn chance_differs_from_start_to_start() {
     assert_eq!(differing(&warm, &program), 4 * 6);
 }
 
-/// Start a program warm four times; how many lines it says, of which none may come twice.
+/// Starts a program warm four times, and returns the number of its lines, which must all differ.
 fn differing(warm: &Warm, program: &[&str]) -> usize {
     let mut seen = HashSet::new();
     for _ in 0..4 {

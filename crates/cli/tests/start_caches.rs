@@ -11,7 +11,7 @@ use std::process::{Command, Stdio};
 mod support;
 use support::{Directory, Said, preheat, python_with, require, run, signal, wait_for, waiting};
 
-/// Compiles with JAX, and says how often its cache had it and had it not.
+/// Compiles with JAX, and prints the hits and misses of its cache.
 const JAX: &str = "
 import jax, jax.monitoring, jax.numpy as jnp
 seen = []
@@ -58,7 +58,7 @@ fn done(command: &mut Command) -> Said {
     said
 }
 
-/// A sentence, and nothing worse.
+/// Asserts that a command is refused with a message, without a crash.
 fn refused(command: &mut Command, word: &str) {
     let said = run(command);
     assert_eq!(said.code, Some(2), "{}", said.err);
@@ -199,8 +199,8 @@ fn a_bundle_is_a_tar_file_for_others() {
     assert_eq!(there, times(home.join("kept")), "{name}");
 }
 
-/// A driver's library with one card, whose name is in the environment. Only what is asked
-/// before there is a context is answered.
+/// A driver library with one GPU, whose name is in the environment. It has only the functions
+/// that are called before a context exists.
 fn driver(home: &Directory) -> Option<()> {
     let gcc = Command::new("gcc").arg("--version").output().is_ok();
     require("gcc", gcc.then_some(()))?;
@@ -338,7 +338,7 @@ fn a_full_disk_leaves_nothing_behind() {
     let code = vec![7; 4 << 20];
     fs::write(home.join("kept/triton_cache_dir/k/large"), code).expect("a file");
     let before = files(home.path());
-    // A limit on the size of files is met as a full disk is: by a write that fails.
+    // A limit on file sizes acts like a full disk: a write fails.
     let limited = "trap '' XFSZ; ulimit -f 1000; exec \"$@\"";
     let pack = start(&home, &["--caches", "kept", "--pack", "b.tar"]);
     let mut shell = Command::new("bash");

@@ -1,5 +1,5 @@
-//! A command that becomes a Python through a chain of `exec` is started warm, with all that
-//! the chain has set; and a command that cannot be started warm says so once.
+//! A command that becomes a Python through a chain of `exec` is started warm, with everything
+//! that the chain has set; for a command that cannot be started warm, one hint is printed.
 
 use std::fs;
 use std::io::Read;
@@ -50,7 +50,7 @@ fn warm_start(warm: &Warm, words: &[&str], how: &dyn Fn(&mut Command)) -> Observ
     }
 }
 
-/// Start a command plainly and warm; all that can be observed must be the same.
+/// Starts a command plainly and warm, and asserts that no difference can be observed.
 fn same(warm: &Warm, words: &[&str], how: &dyn Fn(&mut Command)) {
     let mut plain = warm.plain(words);
     how(&mut plain);

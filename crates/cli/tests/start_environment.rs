@@ -41,7 +41,7 @@ fn until_warm(warm: &Warm, variable: &str) -> String {
             break;
         }
     }
-    // From now on all are.
+    // From now on, all are.
     for value in ["a", "b", "c"] {
         let observed = start(warm, variable, value).warm(&PROGRAM);
         assert_eq!(observed.out, format!("{value}\n"));

@@ -1,5 +1,5 @@
-//! Whatever happens to warm parents, programs are started once, rightly, and end as they
-//! end.
+//! Failures of warm parents: every program is still started exactly once, and ends as it does
+//! without preheat.
 
 use std::fs;
 use std::io::{BufRead, BufReader, Read};
@@ -33,7 +33,7 @@ fn start(warm: &Warm, program: &[&str]) -> Observed {
     Observed::of(warm.started(program).output().expect("it starts"))
 }
 
-/// A program that waits for signals, and the rest of what it says.
+/// A program that waits for signals, and the rest of its output.
 fn waits(warm: &Warm, words: &[&str]) -> (Child, BufReader<ChildStdout>) {
     let program = warm.case(&[&["waits"], words].concat());
     let mut child = warm
@@ -56,7 +56,7 @@ fn a_parent_may_be_killed_at_any_time() {
     let (child, mut out) = waits(&warm, &["--handle"]);
     let parent = warm.parent();
     kill(parent, libc::SIGKILL);
-    // The program that runs is not harmed, and still hears of signals.
+    // The running program is not harmed, and still gets signals.
     assert!(signal("-USR1", &child));
     let mut line = String::new();
     out.read_line(&mut line).expect("it says something");

@@ -1,9 +1,9 @@
-//! A differential fuzzer: programs and changes are made at random, and a start by way of
-//! preheat must be a plain start in all that can be observed.
+//! A differential fuzzer: it generates programs and changes at random, and checks that a start
+//! with preheat cannot be distinguished from a plain start.
 //!
-//! PREHEAT_FUZZ_CASES says how many cases are tried (200 if it says nothing), PREHEAT_FUZZ_SEED with
-//! which seed they begin, and PREHEAT_FUZZ_PROGRAM runs the one program of a failure again. With
-//! PREHEAT_FUZZ_RESULTS the numbers are written to a file.
+//! PREHEAT_FUZZ_CASES sets the number of cases (200 by default), PREHEAT_FUZZ_SEED the first seed,
+//! and PREHEAT_FUZZ_PROGRAM repeats the program of a failure. PREHEAT_FUZZ_RESULTS names a file for
+//! the numbers.
 
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
@@ -100,7 +100,7 @@ fn generated_programs_are_the_same_plainly_and_warm() {
     );
 }
 
-/// One program, and what becomes of it after some changes.
+/// One program, and its starts after some changes.
 fn try_program(serial: u64, warm: &Warm, packages: &std::path::Path, tally: &Mutex<Tally>) {
     let mut random = Random::new(serial);
     let program = Program::new(&mut random, format!("fz{serial}"));

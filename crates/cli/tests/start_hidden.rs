@@ -82,7 +82,7 @@ show('scipy', 'scipy', 'numpy')
     hides(&warm, &python, program, &[&[], &["other"], &[]]);
 }
 
-/// A package of which each part changes something.
+/// A package whose modules each change something.
 const PARTS: [(&str, &str); 6] = [
     (
         "parts/__init__.py",
@@ -113,7 +113,7 @@ const PARTS: [(&str, &str); 6] = [
     ),
 ];
 
-const LOOKS: &str = "import importlib.util, logging, os, sys, threading
+const SEARCHES: &str = "import importlib.util, logging, os, sys, threading
 from show import show
 def look(where):
     show(where)
@@ -180,7 +180,7 @@ fn a_package_of_which_each_part_changes_something() {
         &["other", "logger"],
         &["other", "none"],
     ];
-    hides(&warm, "venv/bin/python", LOOKS, &ways);
+    hides(&warm, "venv/bin/python", SEARCHES, &ways);
 }
 
 /// `from . import y` finds a module that is still being imported, before the package has it.

@@ -1,5 +1,5 @@
-//! Inputs of imports: where one of them has changed, a start is right, says what has
-//! changed, and has a new parent made.
+//! Inputs of imports: if one has changed, the start is correct, reports the change, and
+//! creates a new parent.
 
 use std::fs;
 use std::path::Path;
@@ -336,7 +336,7 @@ os.register_at_fork(after_in_child=forked)
 #[test]
 fn variables_that_native_code_asks_for_matter() {
     let program = "import numpy\nprint(numpy.__version__)\n";
-    // The numpy of PyPI, which has OpenBLAS inside.
+    // numpy from PyPI contains OpenBLAS.
     let Some((warm, _)) = Warm::with_package("pydantic_settings", program) else {
         return;
     };

@@ -84,7 +84,7 @@ impl Program {
             ("FAKE_CONTEXT_MS", "150".into()),
         ];
         std::env::set_current_dir(directory.path()).unwrap();
-        // SAFETY: the only test of this process, and no other thread looks.
+        // SAFETY: this is the only test in this process, and no other thread reads the environment.
         unsafe {
             std::env::remove_var("LD_PRELOAD");
             for (name, value) in variables {
@@ -107,7 +107,7 @@ impl Program {
         known.observe(&seen).expect("it is kept");
     }
 
-    /// Started with remedies: what it prints, and what preheat says.
+    /// Starts the command with remedies, and returns its output and that of preheat.
     fn started(&self, remedies: &str, command: &[OsString]) -> (String, String) {
         let _ = fs::remove_file("log");
         let said = run(preheat()

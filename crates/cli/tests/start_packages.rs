@@ -120,7 +120,7 @@ print(sklearn.linear_model.LinearRegression().fit([[1.0], [2.0]], [0, 1]).coef_.
     assert!(!listed.contains("starts threads"), "{listed}");
 }
 
-/// openai keeps random bytes, and bokeh the number of its process.
+/// openai keeps random bytes, and bokeh keeps its process ID.
 #[test]
 fn values_of_one_process_are_not_those_of_another() {
     for (package, program) in [

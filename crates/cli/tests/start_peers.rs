@@ -153,7 +153,7 @@ except OSError:
     print(b'', flush=True)
 ";
 
-/// A server that listens, and what more it says.
+/// A server that listens, and the rest of its output.
 fn listening(mut command: Command) -> (Child, ChildStdout) {
     let mut server = command.stdout(Stdio::piped()).spawn().expect("it starts");
     let mut said = [0; 8];
@@ -162,7 +162,7 @@ fn listening(mut command: Command) -> (Child, ChildStdout) {
     (server, answers)
 }
 
-/// A state that says that the parent is this process.
+/// A state file with another process as the parent.
 fn with_process(state: &[u8], process: u32) -> Vec<u8> {
     let mut fields: Vec<&[u8]> = state.split(|&byte| byte == 0).collect();
     let number = process.to_string();
@@ -171,7 +171,7 @@ fn with_process(state: &[u8], process: u32) -> Vec<u8> {
     fields.join(&0)
 }
 
-/// A command as another user, where this one may do that.
+/// A command that runs as another user, if this user may do that.
 fn as_nobody(warm: &Warm, words: &[&str]) -> Option<Command> {
     let other = [
         "setpriv",
@@ -237,7 +237,7 @@ else: print(s.recv(64))
     assert_eq!(observed.status.code(), Some(3));
     let mut rest = String::new();
     answers.read_to_string(&mut rest).expect("it ends");
-    // Nothing was said to it, and nothing was sent.
+    // It received no message and no descriptor.
     assert_eq!(rest, "b''\n");
     server.wait().expect("it ends");
     warm.settle();

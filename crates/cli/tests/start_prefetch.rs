@@ -75,7 +75,7 @@ fn files_are_cached_before_the_program_reads_them() {
         fs::set_permissions(&path, fs::Permissions::from_mode(0o700)).expect("it is private");
     }
     std::env::set_current_dir(&directory.0).expect("it exists");
-    // SAFETY: the only test of this process, and no other thread looks.
+    // SAFETY: this is the only test in this process, and no other thread reads the environment.
     unsafe {
         std::env::set_var("XDG_RUNTIME_DIR", directory.0.join("run"));
         std::env::set_var("XDG_CACHE_HOME", directory.0.join("cache"));

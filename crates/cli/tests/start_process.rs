@@ -30,7 +30,7 @@ fn with_program(warm: Option<Warm>, program: &str) -> Option<Warm> {
     Some(warm)
 }
 
-/// A process that is changed as `enter.py` says starts the program.
+/// Starts the program from a process that `enter.py` has changed.
 fn entered(warm: &Warm, how: &str) -> Observed {
     let python = warm.python.to_str().expect("its path is text");
     let words = [
@@ -88,7 +88,7 @@ fn the_first_process_of_a_container_has_only_children_of_its_own() {
     if require("namespaces", is_allowed.then_some(())).is_none() {
         return;
     }
-    // One that never ends is ended.
+    // A process that hangs is killed.
     let bounded = ["timeout", "-s", "KILL", "120"];
     let program = [python, "program.py"];
     let words = [&bounded[..], &options, &STARTED, &program].concat();

@@ -12,7 +12,7 @@ use group::Group;
 use support::require;
 use warm::{Observed, Warm, as_is};
 
-/// Prints whether directories can be made, and which files are visible beside it.
+/// Prints whether directories can be created, and which files are visible next to it.
 const PROGRAM: &str = "import json, numpy, os
 try:
     os.mkdir('made')
@@ -24,7 +24,7 @@ with open('/proc/self/maps') as file:
     assert not [line for line in file if 'evil.so' in line]
 ";
 
-/// Exit code of `enter.py` where the kernel lacks what was asked for.
+/// Exit code of `enter.py` if the kernel lacks the requested feature.
 const MISSING: i32 = 77;
 
 fn prepared() -> Option<Warm> {
@@ -95,7 +95,7 @@ fn a_parent_in_a_landlock_domain_does_not_serve_those_outside() {
     };
     assert_eq!(observed.out, "denied ['outside']\n", "{}", observed.err);
     warm.wait_for_parent();
-    // It serves those in the same domain alone: another one is another domain.
+    // It serves only clients in the same Landlock domain.
     let outside = Observed::of(warm.started(&program(&warm)).output().expect("it starts"));
     assert_eq!(outside.out, "allowed ['outside']\n", "{}", outside.err);
 }
@@ -179,7 +179,7 @@ print(ctypes.CDLL(None).syscall(keyctl, 10, -3, b'user', b'preheat-test', 0) > 0
     assert_eq!(warm.same(&program(&warm), &as_is).out, "False\n");
 }
 
-/// A client of its own, in a sandbox, that makes none of the checks of `preheat start`: each
+/// A separate client, in a sandbox, that makes none of the checks of `preheat start`: each
 /// argument after the socket is a sandbox, or a way to send the request.
 fn attack(warm: &Warm, words: &[&str]) -> Option<Observed> {
     let python = warm.python.to_str().expect("its path is text");
@@ -467,7 +467,7 @@ print(keeps_count.VALUE, sorted(os.sched_getaffinity(0)))
     assert_eq!(warm.same(&program, &as_is).out, everywhere);
 }
 
-/// Where no process may be traced, as in some containers, no import is made ahead.
+/// If no process may be traced, as in some containers, nothing is imported ahead.
 #[test]
 fn nothing_can_be_traced() {
     let Some(warm) = prepared() else { return };

@@ -89,7 +89,7 @@ fn a_parent_that_can_make_no_child_leaves() {
     let program = warm.case(&["code", "3"]);
     warm.warm_up(&program, &as_is);
     let parent = warm.parent();
-    // It may open nothing more: neither a pair nor what it would say.
+    // It can open no more files: neither for a pair nor for a message.
     let limit = format!("--pid={parent}");
     let limited = warm.plain(&["prlimit", &limit, "--nofile=4:4"]).output();
     let is_allowed = limited.is_ok_and(|it| it.status.success());

@@ -227,7 +227,7 @@ with Above():
     assert dispatch._get_current_dispatch_mode_stack()[0] is mode
 assert recorded == plain and train() == plain
 if torch.__version__.startswith("1."):
-    mode.__exit__(None, None, None)  # It cannot leave by itself there.
+    mode.__exit__(None, None, None)  # It cannot remove itself there.
 assert dispatch._len_torch_dispatch_stack() == 0
 lines = list(recorder.lines())
 assert recorded == plain and settled == [True]
@@ -349,7 +349,6 @@ fn executables_of_jax_are_read_ahead() {
     prints_same("jax", COMPILES, "frameworks.py");
 }
 
-/// By which the end of a process is seen; `None` if it has gone already.
 /// JAX removes its backends when the program ends, before preheat records them.
 const ENDS: &str = r#"
 import atexit, sys
@@ -372,6 +371,7 @@ fn the_backends_of_jax_are_recorded_before_it_removes_them() {
     prints_same("jax", ENDS, "frameworks.py");
 }
 
+/// A descriptor that shows when a process ends; `None` if it has already ended.
 fn handle(process: i32) -> Option<OwnedFd> {
     // SAFETY: pidfd_open takes numbers; the new descriptor is owned at once.
     unsafe {
@@ -725,7 +725,7 @@ fn stopping_waits_until_standbys_have_exited() {
     let Some(card) = Card::learned(PROGRAM) else {
         return;
     };
-    // A suspended standby does not exit by itself: its supervisor kills it after a while.
+    // A suspended standby cannot exit: its supervisor kills it after a while.
     assert_eq!(card.prepare("hot", 2).code, Some(0));
     let standbys = card.standbys("hot");
     let handles: Vec<_> = standbys.iter().map(|it| handle(*it).unwrap()).collect();
@@ -791,7 +791,7 @@ fn a_standby_that_cannot_be_restored_does_not_run_the_program_twice() {
     let Some(card) = Card::learned(PROGRAM) else {
         return;
     };
-    // Too little memory is seen before, however long it takes to find out.
+    // The lack of memory is detected before, no matter how long the query takes.
     for script in ["nvml.fast", "nvml.slow"] {
         assert_eq!(card.prepare("parked", 1).code, Some(0));
         let standby = handle(card.standbys("parked")[0]).unwrap();

@@ -110,7 +110,7 @@ print('columns', columns.value)
     }
     let mut terminal = shell(&warm);
     terminal.type_in("${WARM%cases.py}program.py; echo first $?\n");
-    // This terminal is said not to wrap, so its last column is not used.
+    // This terminal is described as one that does not wrap, so its last column is not used.
     terminal.expect("columns 76\r\n");
     terminal.expect("first 0\r\n");
     until("there is a parent for it", || warm.count() == 2);
@@ -186,7 +186,7 @@ for value in 7, 8:
     let mut terminal = shell(&warm);
     terminal
         .type_in("mkfifo ready; export WARM PLAIN; ONE=${WARM%cases.py}program.py; export ONE\n");
-    // Only an interactive shell gives each command a group of its own.
+    // Only an interactive shell gives each command a separate group.
     let both = "bash -c '$ONE & ${PLAIN%cases.py}sender.py $!; wait; echo end'\n";
     terminal.type_in(both);
     terminal.expect("value 8\r\n");

@@ -118,7 +118,7 @@ fn no_device_is_an_error() {
     assert!(why.to_string().contains("--device auto"), "{why}");
 }
 
-/// A program in place of Python, which lists frameworks and then does this in each start.
+/// A replacement for Python that lists frameworks, and then executes `does` in each start.
 fn python(directory: &Path, lists: &str, does: &str) -> PathBuf {
     let path = directory.join("python");
     let answer = format!(r#"{{"version": "3.11.0", "frameworks": [{lists}]}}"#);
@@ -174,7 +174,7 @@ fn native_starts_are_measured() {
     assert_eq!(measured.settings.ended_early, None);
 }
 
-/// How the starts of PyTorch ended, for each of its setups. Native ones lose nothing.
+/// The outcomes of the PyTorch starts, for each setup. Native starts lose nothing.
 fn outcomes(does: &str) -> Vec<Vec<Outcome>> {
     let scratch = Scratch::new("lab-test").expect("a directory");
     let path = python(scratch.path(), r#"["torch", "9.9"]"#, does);

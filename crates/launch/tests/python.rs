@@ -259,7 +259,7 @@ print(torch.compile(lambda x: x * 2, backend="eager")(torch.ones(2)), events)
 fn compilations_are_recorded_also_after_a_reset() {
     let Some(python) = python(2) else { return };
     let mut ranges = samples::names(&both(&python, COMPILED), Kind::Range, 0);
-    // Its phases have ranges of their own.
+    // Its phases have separate ranges.
     ranges.retain(|name| name == "torch.compile");
     assert_eq!(ranges, ["torch.compile"; 2]);
 }

@@ -10,7 +10,7 @@ use validator::validate;
 const SCHEMA: &str = "../../docs/schema/preheat.doctor-1.schema.json";
 const GUIDE: &str = "../../docs/doctor-json.md";
 
-/// The example in the guide, as it is written again.
+/// The example in the guide, after reading and writing it.
 fn example() -> Value {
     let report: DoctorReport =
         serde_json::from_str(&validator::example(GUIDE)).expect("the example is a report");

@@ -1,6 +1,6 @@
 //! Compares a rendered report with its kept snapshot in `tests/snapshots`.
 //!
-//! `INSTA_UPDATE=always cargo test -p preheat-report` writes the snapshots anew; `git diff`
+//! `INSTA_UPDATE=always cargo test -p preheat-report` updates the snapshots; `git diff`
 //! then shows what changed.
 
 use preheat_report::Terminal;

@@ -131,8 +131,8 @@ fn windows_follow_the_first_iterations_and_new_events_open_one() {
     sparse[5].1 = u64::MAX;
     let steps = ranges(&process, "step");
     let whole = |step: &&(u64, u64)| {
-        let apart = |interval: &(u64, u64)| step.1 <= interval.0 || interval.1 <= step.0;
-        sparse.iter().all(apart)
+        let is_outside = |interval: &(u64, u64)| step.1 <= interval.0 || interval.1 <= step.0;
+        sparse.iter().all(is_outside)
     };
     assert_eq!(steps.iter().filter(whole).count(), 64 + 5 * 8);
     let within = |step: &&(u64, u64)| {

@@ -178,7 +178,7 @@ fn code_linked_with_the_driver() {
 #[test]
 fn lookups_find_the_driver_only_where_it_is() {
     let Some(fake) = Fake::new() else { return };
-    let program = fake.build("looks", include_str!("libcuda/looks.c"), &["-ldl"], &[]);
+    let program = fake.build("lookups", include_str!("libcuda/lookups.c"), &["-ldl"], &[]);
     let (said, processes) = fake.both(&program, &[]);
     assert!(
         said.starts_with("default cuInit: 0 undefined symbol: cuInit\n"),
@@ -193,10 +193,10 @@ fn lookups_find_the_driver_only_where_it_is() {
 #[test]
 fn without_recording_nothing_changes() {
     let Some(fake) = Fake::new() else { return };
-    let looks = fake.build("looks", include_str!("libcuda/looks.c"), &["-ldl"], &[]);
+    let lookups = fake.build("lookups", include_str!("libcuda/lookups.c"), &["-ldl"], &[]);
     let linked = include_str!("libcuda/linked.c");
     let linked = fake.build("linked", linked, &["-DPROGRAM"], &["libcuda.so.1"]);
-    for program in [looks, linked] {
+    for program in [lookups, linked] {
         let plain = fake.command(&program, &[]).output().unwrap();
         let log = fake.log();
         let mut idle = fake.command(&program, &[]);
@@ -215,12 +215,12 @@ fn memory_is_not_sampled_during_a_capture() {
     let process = &processes[0];
     let began = calls(process, "cuStreamBeginCapture")[0].record.end;
     let ended = calls(process, "cuStreamEndCapture")[0].record.begin;
-    let looks = process.of(Kind::Memory);
-    assert!(looks.iter().any(|look| look.record.begin < began));
+    let samples = process.of(Kind::Memory);
+    assert!(samples.iter().any(|sample| sample.record.begin < began));
     assert!(
-        looks
+        samples
             .iter()
-            .all(|look| look.record.begin < began || look.record.begin > ended)
+            .all(|sample| sample.record.begin < began || sample.record.begin > ended)
     );
     assert_eq!(calls(process, "cuGraphInstantiateWithFlags").len(), 1);
     assert_eq!(calls(process, "cuGraphLaunch").len(), 2);

@@ -36,7 +36,7 @@ fn a_program_from_its_platform_to_its_result() {
     let process = processes
         .iter()
         .find(|process| !calls(process, "clBuildProgram").is_empty())
-        .expect("a process with OpenCL's calls");
+        .expect("a process with OpenCL calls");
     let build = calls(process, "clBuildProgram");
     assert!(slot::<Usage>(build[0], 0).cpu > 0);
     let kernels = calls(process, "clCreateKernel");
@@ -126,7 +126,7 @@ print(values[100])
     let process = processes
         .iter()
         .find(|process| !calls(process, "clEnqueueNDRangeKernel").is_empty())
-        .expect("a process with OpenCL's calls");
+        .expect("a process with OpenCL calls");
     assert_eq!(calls(process, "clEnqueueNDRangeKernel").len(), 5);
     assert_eq!(calls(process, "clCreateKernel")[0].text(0), "more");
     assert_eq!(calls(process, "clCreateBuffer")[0].record.value, 4096);

@@ -13,7 +13,7 @@ use crate::warm::{Observed, Warm};
 /// Part of the message for a warm start whose first lines ran in the parent.
 pub const AHEAD: &str = "its first lines run ahead";
 
-/// In what `-v` says of a start that learns.
+/// Part of the `-v` message of a learning start.
 const LEARNS: &str = "there is no warm parent yet";
 
 /// The program's directory, below that of the parents.
@@ -61,7 +61,7 @@ pub struct Case<'a> {
 pub struct Outcome {
     /// The way of starting, as preheat reports it.
     pub how: String,
-    /// In what it differs from the plain start; empty if in nothing.
+    /// The differences from the plain start; empty if there are none.
     pub difference: String,
 }
 
@@ -206,7 +206,7 @@ impl<'a> Case<'a> {
         (text, counts)
     }
 
-    /// Takes random values out of a text.
+    /// Removes random values from a text.
     fn without_random(&mut self, text: &str, repeated: &mut Option<String>) -> String {
         let mut parts = text.split("RANDOM:");
         let mut without = parts.next().unwrap_or_default().to_owned();

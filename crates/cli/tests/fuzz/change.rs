@@ -6,7 +6,7 @@ use std::process::{Command, Stdio};
 
 /// A change; the files that it makes are those of a scratch directory.
 pub struct Change {
-    /// By which the table of known differences names it.
+    /// The name in the table of known differences.
     pub name: &'static str,
     how: How,
 }
@@ -20,7 +20,7 @@ enum How {
     /// Something to add to an installed module.
     Module(&'static str),
     Arguments(&'static [&'static str]),
-    /// Commands of a shell that comes before the program.
+    /// Shell commands that run before the program.
     Shell(&'static str),
     /// An option of `unshare`, and a command of a shell inside; nothing where that is forbidden.
     Namespace(&'static str, &'static str),
@@ -104,7 +104,7 @@ impl Change {
         found.expect("it is in the table")
     }
 
-    /// Change files: in the program's directory and the modules that it has installed.
+    /// Changes files: in the program's directory and in the installed modules.
     pub fn make(&self, directory: &Path, modules: &[PathBuf]) {
         match &self.how {
             How::File(name, Some(text)) => {

@@ -2,13 +2,13 @@
 //! installed module that does something when it is imported.
 //!
 //! In the texts `{p}` is the beginning of the names of a program's installed modules, and
-//! `{n}` a number. A value after `RANDOM:` must be another in each start.
+//! `{n}` a number. A value after `RANDOM:` must differ in each start.
 
 use super::random::Random;
 
 /// Something that a program does.
 pub struct Statement {
-    /// By which the table of known differences names it.
+    /// The name in the table of known differences.
     pub name: &'static str,
     /// The text of the installed module `{p}_NAME`, if it has one.
     pub module: &'static str,

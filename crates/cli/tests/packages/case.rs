@@ -14,7 +14,7 @@ pub struct Row {
     pub name: &'static str,
     pub version: String,
     pub changed: String,
-    /// How preheat started it: with the first configuration, right after the change, with the
+    /// The start messages of preheat: with the first configuration, right after the change, with the
     /// changed one later, and with the first one again.
     pub starts: Vec<String>,
     /// The differences between a plain start and one by preheat.

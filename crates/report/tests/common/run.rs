@@ -211,7 +211,7 @@ pub fn ladder() -> RunReport {
     report
 }
 
-/// A program without repetition and without a device, of which hardly anything was
+/// A program without repetition and without a device, about which hardly anything was
 /// recorded.
 pub fn bare() -> RunReport {
     RunReport {
