@@ -243,7 +243,7 @@ else: print(s.recv(64))
     warm.settle();
 }
 
-/// Has all of these descriptors open for writing, and becomes the rest.
+/// Opens these descriptors for writing, and executes the rest of the command.
 const WITH_DESCRIPTORS: &str = "import os, sys
 fd = os.open('written', os.O_RDWR | os.O_CREAT)
 top = os.dup2(fd, 90, False)

@@ -328,7 +328,7 @@ fn warm(
     }
 }
 
-/// Has the command executed with variables that make the Python it turns into call
+/// Executes the command with variables that make the Python it turns into call
 /// `preheat start` again.
 fn follow_chain(request: &Request<'_>, program: &program::Program) -> Result<WarmAttempt, Plain> {
     let shown = program.path.display();

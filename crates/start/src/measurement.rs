@@ -118,7 +118,7 @@ impl<'a> Measurement<'a> {
         (found, prepared)
     }
 
-    /// Has a start learn the operations of the program, and prepares a standby for recorded
+    /// Makes a start that learns the operations of the program, and prepares a standby for recorded
     /// starts; an error is the reason why there is none.
     fn prepare_standby(&self, remedy: Remedy) -> Result<(), Reason> {
         self.prepare_with(remedy, &[], Reason::NotLearned)?;

@@ -97,7 +97,7 @@ pub(crate) struct Standbys {
     learned: PathBuf,
     /// The stamp of the program now.
     program: String,
-    /// Why the program may not have a standby, as far as its files show.
+    /// The reason in its files why the program may not have a standby.
     refused: Option<Reason>,
 }
 
@@ -202,8 +202,8 @@ fn parse(bytes: &[u8]) -> Use {
     found
 }
 
-/// Why a program may not have a standby: it speaks of a variable that it would set too late,
-/// or has changed one.
+/// The reason why a program may not have a standby: its files mention a variable that it would set
+/// too late, or it has changed one.
 fn refused(learned: &Path, main: &Main) -> Option<Reason> {
     let learned = Learned::read(learned)?;
     let Ahead { sets, changed, .. } = learned.ahead(main).ok()?;

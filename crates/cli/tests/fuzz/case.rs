@@ -53,7 +53,7 @@ pub struct Case<'a> {
     base: Files,
     /// Random values that a start has had.
     seen: BTreeSet<String>,
-    /// Why there is no warm parent.
+    /// The reason why there is no warm parent.
     pub refusal: Option<String>,
 }
 

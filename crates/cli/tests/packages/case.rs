@@ -133,7 +133,7 @@ impl Case<'_> {
         self.start(&[])
     }
 
-    /// Lets a start by preheat record the imports, and waits for the parent.
+    /// Makes a start that records the imports, and waits for the parent.
     fn prepare(&self) {
         let start = [env!("CARGO_BIN_EXE_preheat"), "start"];
         self.start(&[&start[..], &["--patience", "60", "--"]].concat());

@@ -101,7 +101,7 @@ impl Warm {
         command
     }
 
-    /// Has a warm parent created by a start that `how` has changed, and waits for it.
+    /// Makes a start that `how` has changed, and waits for the warm parent that it creates.
     pub fn warm_up(&self, program: &[&str], how: &dyn Fn(&mut Command)) {
         let before = self.parents();
         let mut first = self.started(program);

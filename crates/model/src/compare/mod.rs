@@ -263,7 +263,7 @@ pub struct QuantityChange {
     pub adjusted_p: Option<f64>,
     /// The verdict.
     pub verdict: Verdict,
-    /// Why it is inconclusive, human-readable; empty otherwise.
+    /// The reason why it is inconclusive, as text; empty otherwise.
     pub why: String,
     /// True if it can fail the comparison.
     pub gated: bool,

@@ -33,7 +33,7 @@ pub struct Settings {
     pub starts: usize,
     /// True for a quick run.
     pub quick: bool,
-    /// Why the run ended before all starts were done, if it did.
+    /// The reason why the run ended before all starts were done, if it did.
     pub ended_early: Option<String>,
 }
 

@@ -33,7 +33,7 @@ pub struct Manifest {
     /// Clock readings found in the source of the program.
     #[serde(default, skip_serializing_if = "Timers::is_empty")]
     pub timers: Timers,
-    /// Why `preheat start` starts the command plainly; none if it can start it warm, or if
+    /// The reason for starting the command plainly; none if it can be started warm, or if
     /// this was not checked.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub started_plainly: Option<String>,
@@ -60,7 +60,7 @@ pub struct RunSettings {
     pub limit: u64,
     /// True if each iteration ended with a device synchronization.
     pub synchronize: bool,
-    /// Why fewer starts were run than requested.
+    /// The reason for running fewer starts than requested.
     pub ended_early: Option<String>,
     /// The exit code of the command, if that was the reason.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -86,7 +86,7 @@ pub struct StartInfo {
     pub peak_resident: u64,
     /// Files and bytes evicted from the page cache before it.
     pub evicted: Option<Evicted>,
-    /// Why this start has no recording; none if it has one.
+    /// The reason why this start has no recording; none if it has one.
     pub unrecorded: Option<String>,
 }
 

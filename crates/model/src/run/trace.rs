@@ -295,7 +295,7 @@ pub struct Import {
 pub struct Bytecode {
     /// The path of the source file.
     pub path: String,
-    /// Why its bytecode was not used.
+    /// The reason why its bytecode was not used.
     pub why: NoBytecode,
     /// The attempt to write its bytecode for the next start.
     pub write: BytecodeWrite,
@@ -303,7 +303,7 @@ pub struct Bytecode {
     pub usage: Usage,
 }
 
-/// Why the import system cannot use a module's `.pyc` file.
+/// The reason why the import system cannot use a module's `.pyc` file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum NoBytecode {
     /// The file does not exist.

@@ -95,7 +95,7 @@ pub(crate) fn time_name(report: &RunReport) -> &'static str {
     }
 }
 
-/// Why there is no steady iteration to compare with, if there are too few.
+/// A note that there is no steady iteration to compare with, if there are too few.
 pub(crate) fn too_few(report: &RunReport) -> Option<String> {
     let most = report.starts.iter().map(|start| start.iterations.len());
     let most = most.max().unwrap_or(0);
@@ -122,7 +122,7 @@ pub(crate) fn too_few(report: &RunReport) -> Option<String> {
     }
 }
 
-/// Why the first iteration is not compared with later ones, if its begin is not known.
+/// A note that the first iteration is not compared with later ones, if its begin is unknown.
 pub(crate) fn unknown_begin(report: &RunReport) -> Option<&'static str> {
     let steps = report.unit == Some(IterationUnit::OptimizerStep);
     (steps && !report.compares_first())

@@ -347,7 +347,7 @@ class Renewal:
             self.renew_directory()
 
     def renew_directory(self):
-        """When the program has imported the module that creates the directory."""
+        """Called when the program has imported the module that creates the directory."""
         if self.temporary and self.temporary.is_used():
             temporary, self.temporary = self.temporary, None
             try:

@@ -85,7 +85,7 @@ class End:
             self.native.know(shim)
 
     def prepare(self):
-        """When a child exits, after everything else."""
+        """Called when a child exits, after everything else."""
         if not self.is_exempt:
             return
         if self.has_new_finalizers():

@@ -63,7 +63,7 @@ struct Search<'a> {
 }
 
 impl Own {
-    /// Has the files of the modules that a text imports searched, too.
+    /// Adds the files of the modules that a text imports to those to search.
     fn search(&mut self, text: &[u8], path: &Path, search: &mut Search) {
         for name in imported(&String::from_utf8_lossy(text)) {
             let rest = name.trim_start_matches('.');

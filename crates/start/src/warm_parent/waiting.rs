@@ -134,7 +134,7 @@ impl Standbys {
         found
     }
 
-    /// Why there is none for this start.
+    /// The reason why there is none for this start.
     pub(crate) fn why_none(&self, parent: &Parent) -> Reason {
         if let Err(why) = self.device_use() {
             return why;
@@ -151,7 +151,7 @@ impl Standbys {
         }
     }
 
-    /// Has standbys prepared until `count` exist; or why not.
+    /// Prepares standbys until `count` exist; an error is the reason why not.
     pub(crate) fn prepare(&self, parent: &Parent, count: usize) -> Result<(), Reason> {
         let known = self.device_use()?;
         // So that two clients do not ask for the same one.
