@@ -85,9 +85,10 @@ pub(crate) fn detach(keep: &[RawFd], terminal: bool) {
     }
     for fd in open {
         if fd > 2 && !keep.contains(&fd) {
-            // SAFETY: this process does not use the descriptors that it inherited, and exits
-            // without running destructors.
-            unsafe { rustix::io::close(fd) };
+            // Not by rustix, which requires open ones: that of the list is closed already.
+            // SAFETY: close takes a number. This process does not use the descriptors that it
+            // inherited, and exits without running destructors.
+            unsafe { libc::close(fd) };
         }
     }
     // SAFETY: these take numbers, or a pointer to a set, of which zeroes are a valid value.

@@ -329,8 +329,9 @@ fn close_inherited(descriptors: &[RawFd]) {
     let null = File::options().read(true).write(true).open("/dev/null");
     for &fd in descriptors {
         if fd > 2 {
-            // SAFETY: this process inherited it, and nothing in it uses it any more.
-            unsafe { rustix::io::close(fd) };
+            // SAFETY: close takes a number. This process inherited the descriptor, and nothing in
+            // it uses it any more.
+            unsafe { libc::close(fd) };
         } else if let Ok(null) = &null {
             let _ = redirect(fd, null);
         }
