@@ -152,6 +152,21 @@ fn a_process_that_adopts_orphans_has_only_children_of_its_own() {
 }
 
 #[test]
+fn a_process_that_ignores_the_end_of_children_is_started_warm() {
+    let program = "import json, numpy, signal\nprint(signal.getsignal(signal.SIGCHLD).name)\n";
+    let Some(warm) = with_program(Warm::new(), program) else {
+        return;
+    };
+    for how in ["plainly", "warm"] {
+        let observed = entered(&warm, "unreaped");
+        assert_eq!(observed.out, "SIG_IGN\n", "{}", observed.err);
+        let started = format!("started {how}");
+        assert!(observed.err.contains(&started), "{}", observed.err);
+        warm.wait_for_parent();
+    }
+}
+
+#[test]
 fn a_traced_client_runs_the_program_itself() {
     let Some(warm) = with_program(Warm::new(), "import json, numpy, os\nprint(os.getpid())\n")
     else {

@@ -13,7 +13,8 @@ use std::os::unix::ffi::OsStrExt;
 use std::path::Path;
 
 use preheat_launch::{LaunchError, inherited};
-use rustix::process::{child_subreaper, setpgid, setsid};
+use rustix::io::Errno;
+use rustix::process::{Pid, WaitOptions, child_subreaper, setpgid, setsid, waitpid};
 use rustix::stdio::{dup2_stderr, dup2_stdin, dup2_stdout};
 
 use crate::reason::Reason;
@@ -59,7 +60,11 @@ pub(crate) fn run(work: impl FnOnce()) -> io::Result<()> {
                 }
                 libc::_exit(0);
             }
-            child => while libc::waitpid(child, std::ptr::null_mut(), 0) < 0 {},
+            child => {
+                // If SIGCHLD is ignored, it waits too, but then there is no status: that is an error.
+                let ended = || waitpid(Pid::from_raw(child), WaitOptions::empty());
+                while matches!(ended(), Err(Errno::INTR)) {}
+            }
         }
     }
     Ok(())
