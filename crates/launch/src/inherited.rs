@@ -18,8 +18,9 @@ static CLOSED: AtomicU8 = AtomicU8::new(0);
 static CAPTURE: extern "C" fn() = capture;
 
 extern "C" fn capture() {
+    // rustix leaves the actions of signals to the C library.
     // SAFETY: a zeroed sigaction is a valid value, and sigaction writes one; fcntl gets
-    // only numbers.
+    // only numbers. Nothing here needs the standard library, which has not started yet.
     unsafe {
         let mut pipes: libc::sigaction = std::mem::zeroed();
         let known = libc::sigaction(libc::SIGPIPE, std::ptr::null(), &mut pipes) == 0;

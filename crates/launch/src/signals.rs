@@ -6,6 +6,7 @@
 //! forwarded, unless the command sent them. preheat uses handlers instead of ignoring
 //! signals, because `exec` resets them: the command starts with exactly the dispositions
 //! that it would have had. signal-hook is not used: forwarding depends on who sent a signal.
+//! rustix leaves handlers, actions and masks to the C library.
 
 use std::io;
 use std::sync::atomic::{AtomicI32, Ordering};
@@ -179,6 +180,7 @@ fn in_foreground() -> bool {
         return false;
     };
     let fd = std::os::fd::AsRawFd::as_raw_fd(&terminal);
+    // Not by rustix, in which a process ID is never 0: it is 0 for groups of another namespace.
     // SAFETY: both get only numbers; the descriptor is open.
     unsafe { libc::tcgetpgrp(fd) == libc::getpgrp() }
 }
@@ -229,7 +231,7 @@ extern "C" fn handle(signal: libc::c_int, info: *mut libc::siginfo_t, _: *mut li
 }
 
 fn raise(signal: libc::c_int) {
-    // SAFETY: raise gets only a number.
+    // SAFETY: raise gets only a number; the action is the default one or our handler.
     unsafe { libc::raise(signal) };
 }
 

@@ -4,6 +4,8 @@
 //! Orphans are adopted by process 1 of a container, or by a subreaper. If that is this
 //! process, nothing can run in the background; nor if its children are created in another
 //! namespace, of which the first becomes process 1.
+//!
+//! Forks, `exec` and the actions of signals go through libc: rustix leaves them to the C library.
 
 use std::ffi::{CString, OsString};
 use std::fs::{self, File};
@@ -96,7 +98,8 @@ pub(crate) fn detach(keep: &[RawFd], terminal: bool) {
             unsafe { libc::close(fd) };
         }
     }
-    // SAFETY: these take numbers, or a pointer to a set, of which zeroes are a valid value.
+    // SAFETY: these take numbers, or a pointer to a set, of which zeroes are a valid value. No
+    // handler is set.
     unsafe {
         for signal in 1..65 {
             libc::signal(signal, libc::SIG_DFL);

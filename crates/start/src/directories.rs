@@ -98,7 +98,8 @@ impl Directories {
 
 /// The user's directories, created if missing.
 pub(crate) fn find() -> io::Result<Directories> {
-    // With a file size limit, writing must fail rather than kill this process.
+    // With a file size limit, writing must fail rather than kill this process. rustix leaves the
+    // actions of signals to the C library.
     // SAFETY: signal only takes numbers; no other thread relies on this signal.
     let before = unsafe { libc::signal(libc::SIGXFSZ, libc::SIG_IGN) };
     let directories = find_by(|name| std::env::var_os(name), &temporary());

@@ -201,6 +201,7 @@ fn open(kernel: bool) -> io::Result<Vec<Sampler>> {
 
 /// The number of processors of the machine, including those this process may not use.
 fn processors() -> usize {
+    // rustix does not have this number.
     // SAFETY: sysconf takes a number only.
     let count = unsafe { libc::sysconf(libc::_SC_NPROCESSORS_CONF) };
     usize::try_from(count).unwrap_or(1)

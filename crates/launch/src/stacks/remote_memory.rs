@@ -1,4 +1,4 @@
-//! Reads the memory of another process, without stopping it.
+//! Reads the memory of another process, without stopping it. rustix cannot.
 
 use std::fs;
 

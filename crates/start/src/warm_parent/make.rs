@@ -242,6 +242,7 @@ impl ParentRequest<'_> {
             None,
         )?;
         let ledger = memory("preheat-ledger")?;
+        // rustix leaves forks to the C library.
         // SAFETY: this process has one thread, so a forked child may do anything that it may.
         let parent = match unsafe { libc::fork() } {
             -1 => return Err(io::Error::last_os_error()),
@@ -335,8 +336,8 @@ impl ParentRequest<'_> {
             std::mem::forget((plan_file, output_file, error_file));
             for (from, to) in &moves {
                 // Not by rustix, whose `dup2` takes the owner of the target.
-                // SAFETY: dup2 takes numbers. From here on this process uses the targets only
-                // under their new meaning.
+                // SAFETY: dup2 takes numbers. From here on this process only executes the
+                // interpreter, or exits; it uses nothing that had the number of a target.
                 if unsafe { libc::dup2(from.as_raw_fd(), *to) } < 0 {
                     return Err(io::Error::last_os_error());
                 }

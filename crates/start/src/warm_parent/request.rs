@@ -1,5 +1,5 @@
 //! The request for a start: everything that a process inherits and that a child of the warm
-//! parent can take over.
+//! parent can take over. rustix reads neither interval timers nor masks and actions of signals.
 
 use std::collections::HashSet;
 use std::ffi::{CStr, OsString};
@@ -228,7 +228,7 @@ fn descriptors() -> io::Result<Vec<RawFd>> {
         let Some(fd) = name.to_str().and_then(|name| name.parse::<RawFd>().ok()) else {
             continue;
         };
-        // SAFETY: fcntl takes numbers only.
+        // SAFETY: fcntl takes numbers only; a descriptor that is not open is an error.
         let flags = unsafe { libc::fcntl(fd, libc::F_GETFD) };
         let is_ours = fd <= 2 && inherited::is_closed(fd);
         if flags >= 0 && flags & libc::FD_CLOEXEC == 0 && !is_ours {

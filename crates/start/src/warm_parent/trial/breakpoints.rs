@@ -66,8 +66,8 @@ impl Trap {
     /// variable, and emulates the replaced instruction.
     #[cfg(target_arch = "x86_64")]
     pub(super) fn hit(&self, thread: pid_t) -> Option<u64> {
-        // SAFETY: zeroed registers are a valid value, which ptrace fills; the thread is
-        // stopped, and traced by this one.
+        // SAFETY: zeroed registers are a valid value, and ptrace writes one struct of them. For a
+        // thread that is not stopped and traced by this one, it only fails.
         let mut registers = unsafe {
             let mut registers: libc::user_regs_struct = std::mem::zeroed();
             let got = libc::ptrace(libc::PTRACE_GETREGS, thread, 0, &raw mut registers);
@@ -83,15 +83,16 @@ impl Trap {
                 First::Push(register, length) => {
                     registers.rsp -= 8;
                     let value = pushed(&registers, register);
-                    // SAFETY: writes one word onto the stack of the stopped thread, where
-                    // the replaced instruction would have written it.
+                    // SAFETY: ptrace takes numbers here. It writes one word onto the stack of the
+                    // stopped thread, where the replaced instruction would have written it.
                     unsafe {
                         libc::ptrace(libc::PTRACE_POKEDATA, thread, registers.rsp, value);
                     }
                     length
                 }
             };
-        // SAFETY: as above; these are its registers, advanced past the instruction.
+        // SAFETY: ptrace reads one struct: the registers of the thread, advanced past the
+        // instruction.
         unsafe { libc::ptrace(libc::PTRACE_SETREGS, thread, 0, &raw mut registers) };
         Some(name)
     }
