@@ -13,6 +13,7 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 use std::time::Instant;
 
+use preheat_host::Scratch;
 use preheat_model::stats::Rng;
 use preheat_times::{Settings, read};
 
@@ -25,9 +26,8 @@ const ITERATIONS: usize = 3000;
 fn main() {
     let mut numbers = std::env::args().filter_map(|argument| argument.parse().ok());
     let count: usize = numbers.next_back().unwrap_or(586);
-    let directory = std::env::temp_dir().join(format!("preheat-bench-{}", std::process::id()));
-    fs::create_dir_all(&directory).expect("a directory for the files");
-    let files: Vec<PathBuf> = (0..count).map(|at| write(&directory, at)).collect();
+    let scratch = Scratch::new("bench").expect("a directory for the files");
+    let files: Vec<PathBuf> = (0..count).map(|at| write(scratch.path(), at)).collect();
     let bytes: u64 = files
         .iter()
         .filter_map(|f| fs::metadata(f).ok())
@@ -58,7 +58,7 @@ fn main() {
         let mut command = Command::new(env!("CARGO_BIN_EXE_preheat"));
         command.arg("classify").args(&files).stdout(Stdio::piped());
         for flag in flags {
-            command.arg(flag).arg(directory.join("page.html"));
+            command.arg(flag).arg(scratch.path().join("page.html"));
         }
         let output = command.output().expect("the program runs");
         assert!(
@@ -76,7 +76,6 @@ fn main() {
         );
         println!("  {}", text.lines().next().unwrap_or_default());
     }
-    let _ = fs::remove_dir_all(&directory);
 }
 
 /// A file of one benchmark.

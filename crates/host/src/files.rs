@@ -345,13 +345,14 @@ mod tests {
 
     #[test]
     fn every_parent_directory_is_checked() {
-        let at = std::env::temp_dir().join(format!("preheat-trusted-{}", std::process::id()));
+        let scratch = Scratch::new("trusted").expect("a directory for the test");
+        let at = scratch.path();
         let deep = at.join("open/own");
         fs::create_dir_all(&deep).expect("a directory for the test");
         let mode = |path: &Path, mode| {
             fs::set_permissions(path, Permissions::from_mode(mode)).expect("it is ours");
         };
-        mode(&at, 0o700);
+        mode(at, 0o700);
         mode(&deep, 0o700);
         for (bits, is_trusted) in [
             (0o755, true),
@@ -377,6 +378,5 @@ mod tests {
             trusted(&at.join("link/new")).expect("it is ours"),
             real.join("new")
         );
-        fs::remove_dir_all(&at).expect("it can be removed");
     }
 }

@@ -242,6 +242,7 @@ fn absolute(name: &str, package: &str) -> String {
 
 #[cfg(test)]
 mod tests {
+    use preheat_host::Scratch;
     use preheat_model::run::trace::{Import, Span, Thread};
 
     use super::*;
@@ -282,16 +283,10 @@ mod tests {
         process
     }
 
-    fn directory(name: &str) -> std::path::PathBuf {
-        let name = format!("preheat-{name}-{}", std::process::id());
-        let directory = std::env::temp_dir().join(name);
-        fs::create_dir(&directory).expect("it is created");
-        directory
-    }
-
     #[test]
     fn modules_that_others_import_are_shared() {
-        let directory = directory("shared");
+        let scratch = Scratch::new("shared").expect("a directory for the test");
+        let directory = scratch.path();
         let guarded = "try:\n    import optional\nexcept ImportError:\n    pass\nimport other\n";
         let modules = [
             ("library", guarded, 0, 90),
@@ -301,7 +296,7 @@ mod tests {
             ("alone", "", 45, 50),
             ("other", "import common\n", 70, 80),
         ];
-        let process = process(&directory, &modules);
+        let process = process(directory, &modules);
         let optional = BTreeSet::from(["optional".to_owned()]);
         let found = others(&process, &optional, &[]);
         assert_eq!(Vec::from_iter(found.shared), ["common", "deeper"]);
@@ -309,12 +304,12 @@ mod tests {
         // The program itself needs it.
         let found = others(&process, &optional, &["import optional\n".to_owned()]);
         assert_eq!(found.required, optional);
-        fs::remove_dir_all(&directory).expect("it is removed");
     }
 
     #[test]
     fn packages_with_other_parts_that_are_needed_are_required() {
-        let directory = directory("needed");
+        let scratch = Scratch::new("needed").expect("a directory for the test");
+        let directory = scratch.path();
         let guarded = "try:\n    import package.part\nexcept ImportError:\n    pass\n";
         let modules = [
             ("library", guarded, 0, 50),
@@ -323,7 +318,7 @@ mod tests {
             ("other", "import user\n", 60, 99),
             ("user", "import package.core\n", 70, 80),
         ];
-        let process = process(&directory, &modules);
+        let process = process(directory, &modules);
         let names = |names: &[&str]| names.iter().map(|name| (*name).to_owned()).collect();
         let part: BTreeSet<String> = names(&["package.part"]);
         assert_eq!(others(&process, &part, &[]).required, part);
@@ -332,15 +327,15 @@ mod tests {
         assert_eq!(others(&process, &both, &[]).required, part);
         let whole = names(&["library", "package.part"]);
         assert_eq!(others(&process, &whole, &[]).required, part);
-        fs::remove_dir_all(&directory).expect("it is removed");
     }
 
     #[test]
     fn packages_that_compiled_modules_import_are_required() {
-        let directory = directory("compiled");
+        let scratch = Scratch::new("compiled").expect("a directory for the test");
+        let directory = scratch.path();
         let guarded = "try:\n    import frames\nexcept ImportError:\n    pass\n";
         let modules = [("library", guarded, 0, 50), ("frames", "", 10, 40)];
-        let mut process = process(&directory, &modules);
+        let mut process = process(directory, &modules);
         let optional = BTreeSet::from(["frames".to_owned()]);
         // A text at the border of two pieces, and one that is part of another.
         for (name, text, is_required) in [
@@ -356,6 +351,5 @@ mod tests {
             assert_eq!(found.required.contains("frames"), is_required, "{name}");
             process.files.pop();
         }
-        fs::remove_dir_all(&directory).expect("it is removed");
     }
 }

@@ -171,44 +171,44 @@ fn readable_at_once(file: &File, length: u64) -> Vec<Range<u64>> {
 
 #[cfg(test)]
 mod tests {
+    use preheat_host::Scratch;
+
     use super::*;
     use crate::caches::{ALL, BYTECODE};
 
     #[test]
     fn bytecode_goes_to_another_directory() {
-        let below = std::env::temp_dir().join(format!("preheat-pycache-{}", std::process::id()));
-        fs::create_dir(&below).expect("a directory");
+        let scratch = Scratch::new("pycache").expect("a directory for the test");
+        let below = scratch.path();
         let which = std::slice::from_ref(&BYTECODE);
-        let caches = Caches::new(&below, "start-1", which).expect("no bytecode");
+        let caches = Caches::new(below, "start-1", which).expect("no bytecode");
         let set = caches.variables(|_| None).expect("variables");
         assert_eq!(set.len(), 1);
         assert_eq!(set[0].0, "PYTHONPYCACHEPREFIX");
         drop(caches);
-        fs::remove_dir(below).expect("it can be removed");
     }
 
     #[test]
     fn caches_are_empty_and_removed_afterwards() {
-        let below = std::env::temp_dir().join(format!("preheat-caches-{}", std::process::id()));
-        fs::create_dir(&below).expect("a directory");
-        let caches = Caches::new(&below, "start-1", &ALL).expect("empty caches");
+        let scratch = Scratch::new("caches").expect("a directory for the test");
+        let below = scratch.path();
+        let caches = Caches::new(below, "start-1", &ALL).expect("empty caches");
         let set = caches.variables(|_| None).expect("variables");
         assert_eq!(set.len(), ALL.len() - 1);
         for (_, directory) in &set {
             assert_eq!(fs::read_dir(directory).expect("it exists").count(), 0);
         }
         // Also beside one that still exists.
-        let next = Caches::new(&below, "start-2", &ALL).expect("others");
+        let next = Caches::new(below, "start-2", &ALL).expect("others");
         drop((caches, next));
-        let caches = Caches::new(&below, "start-1", &ALL).expect("again");
+        let caches = Caches::new(below, "start-1", &ALL).expect("again");
         let set = caches.variables(|_| Some("/x".into())).expect("variables");
         assert!(
             set.iter()
                 .any(|(name, _)| name == "JAX_COMPILATION_CACHE_DIR")
         );
         drop(caches);
-        assert_eq!(fs::read_dir(&below).expect("it exists").count(), 0);
-        fs::remove_dir(below).expect("it can be removed");
+        assert_eq!(fs::read_dir(below).expect("it exists").count(), 0);
     }
 
     #[test]

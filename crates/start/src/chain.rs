@@ -115,6 +115,8 @@ fn given(executed: &Path, words: &[OsString]) -> Vec<OsString> {
 
 #[cfg(test)]
 mod tests {
+    use preheat_host::Scratch;
+
     use super::*;
 
     fn words(text: &str) -> Vec<OsString> {
@@ -129,7 +131,8 @@ mod tests {
         for path in ["/bin/ls", "/nowhere/env", "/etc/passwd"] {
             assert!(!leads_on(Path::new(path), 0), "{path}");
         }
-        let script = std::env::temp_dir().join(format!("preheat-chain-{}", std::process::id()));
+        let scratch = Scratch::new("chain").expect("a directory for the test");
+        let script = scratch.path().join("script");
         fs::write(&script, "#! /usr/bin/env -S python -u\n").expect("the file is writable");
         assert_eq!(interpreter(&script), Some("/usr/bin/env".into()));
         assert!(leads_on(&script, 0));

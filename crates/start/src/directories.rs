@@ -234,22 +234,21 @@ fn is_private(directory: &Path) -> bool {
 
 #[cfg(test)]
 mod tests {
-    use super::*;
     use std::fs::Permissions;
     use std::os::unix::fs::PermissionsExt;
 
-    fn scratch(name: &str) -> PathBuf {
-        let path = std::env::temp_dir().join(format!("ps-{}-{name}", std::process::id()));
-        DirBuilder::new()
-            .mode(0o700)
-            .create(&path)
-            .expect("a directory for the test");
-        path
+    use preheat_host::Scratch;
+
+    use super::*;
+
+    fn scratch() -> Scratch {
+        Scratch::new("own").expect("a directory for the test")
     }
 
     #[test]
     fn the_directories_are_private_and_python_finds_its_files() {
-        let at = scratch("places");
+        let scratch = scratch();
+        let at = scratch.path().to_owned();
         let variable = |name: &str| (name != "HOME").then(|| at.clone().into_os_string());
         let temporary = [at.clone()];
         let directories = find_by(variable, &temporary).expect("they are created");
@@ -259,12 +258,12 @@ mod tests {
         let again = find_by(variable, &temporary).expect("they exist");
         let child = fs::read(again.python.join("child.py")).expect("it exists");
         assert_ne!(child, b"evil");
-        fs::remove_dir_all(&at).expect("the directory can be removed");
     }
 
     #[test]
     fn a_replaced_directory_is_noticed() {
-        let at = scratch("replaced");
+        let scratch = scratch();
+        let at = scratch.path().to_owned();
         let variable = |name: &str| (name != "HOME").then(|| at.clone().into_os_string());
         let directories = find_by(variable, std::slice::from_ref(&at)).expect("they are created");
         directories.check_code().expect("it is as it was");
@@ -282,12 +281,12 @@ mod tests {
         fs::rename(&directories.run, &away).expect("it is ours");
         std::os::unix::fs::symlink(&away, &directories.run).expect("a link");
         assert!(directories.check_code().is_err());
-        fs::remove_dir_all(&at).expect("the directory can be removed");
     }
 
     #[test]
     fn directories_that_others_can_change_are_skipped() {
-        let at = scratch("open");
+        let scratch = scratch();
+        let at = scratch.path().to_owned();
         let mode = |path: &Path, mode| {
             fs::set_permissions(path, Permissions::from_mode(mode)).expect("it is ours");
         };
@@ -316,15 +315,14 @@ mod tests {
             .expect_err("it is world-writable")
             .to_string();
         assert!(why.contains("can be changed by every user"), "{why}");
-        fs::remove_dir_all(&at).expect("the directory can be removed");
     }
 
     #[test]
     fn the_fallback_directory_is_found_again() {
-        let at = scratch("fallback");
+        let scratch = scratch();
+        let at = scratch.path().to_owned();
         let first = instead(&at, "preheat-1").expect("it is created");
         assert!(is_private(&first));
         assert_eq!(instead(&at, "preheat-1").expect("it exists"), first);
-        fs::remove_dir_all(&at).expect("the directory can be removed");
     }
 }

@@ -89,16 +89,17 @@ fn note(kept: &Path, name: &str, why: &str) -> bool {
 
 #[cfg(test)]
 mod tests {
+    use preheat_host::Scratch;
+
     use super::*;
 
     #[test]
     fn each_reason_is_new_only_once() {
-        let at = std::env::temp_dir().join(format!("preheat-hint-{}", std::process::id()));
-        fs::create_dir(&at).expect("a directory for the test");
-        assert!(note(&at, "a", "it is traced"));
-        assert!(!note(&at, "a", "it is traced"));
-        assert!(note(&at, "b", "it is traced"));
-        assert!(note(&at, "a", "it is interactive"));
-        fs::remove_dir_all(&at).expect("the directory can be removed");
+        let scratch = Scratch::new("hint").expect("a directory for the test");
+        let is_new = |name, why| note(scratch.path(), name, why);
+        assert!(is_new("a", "it is traced"));
+        assert!(!is_new("a", "it is traced"));
+        assert!(is_new("b", "it is traced"));
+        assert!(is_new("a", "it is interactive"));
     }
 }

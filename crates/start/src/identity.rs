@@ -353,6 +353,8 @@ fn has_terminal() -> bool {
 
 #[cfg(test)]
 mod tests {
+    use preheat_host::Scratch;
+
     use super::*;
 
     fn of(line: &str) -> Identity {
@@ -418,7 +420,8 @@ mod tests {
 
     #[test]
     fn a_stamp_changes_with_a_file_whose_time_is_set_back() {
-        let path = std::env::temp_dir().join(format!("preheat-stamp-{}", std::process::id()));
+        let scratch = Scratch::new("stamp").expect("a directory for the test");
+        let path = scratch.path().join("file");
         fs::write(&path, "one").expect("it is written");
         let before = stamp(&path);
         let file = fs::File::options().write(true).open(&path);
@@ -431,7 +434,6 @@ mod tests {
             .expect("it is ours");
         assert_eq!(lasting_stamp(&path), before_lasting(&before));
         assert_ne!(stamp(&path), before);
-        fs::remove_file(&path).expect("it goes");
     }
 
     /// The parts of a stamp that a lasting one has.

@@ -46,6 +46,8 @@ pub(crate) fn apply(context: &StartContext<'_>) -> Result<PathBuf, Reason> {
 
 #[cfg(test)]
 mod tests {
+    use preheat_host::Scratch;
+
     use super::*;
     use crate::context::tests::sample;
     use crate::observations::Observations;
@@ -54,8 +56,8 @@ mod tests {
 
     #[test]
     fn bytecode_is_kept_only_where_no_other_user_can_change_it() {
-        let at = std::env::temp_dir().join(format!("preheat-kept-{}", std::process::id()));
-        fs::create_dir(&at).expect("a directory for the test");
+        let scratch = Scratch::new("kept").expect("a directory for the test");
+        let at = scratch.path();
         let home = at.to_str().expect("the path is UTF-8");
         let python = |observed: Option<Observations>, environment: &[(&str, &str)]| {
             let mut sample = sample(environment, observed);
@@ -95,6 +97,5 @@ mod tests {
         other.program = "/bin/true".into();
         other.command = vec!["true".into()];
         assert!(apply(&other.context()).is_err());
-        fs::remove_dir_all(&at).expect("the directory can be removed");
     }
 }

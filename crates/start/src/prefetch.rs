@@ -118,19 +118,23 @@ mod waiting;
 
 #[cfg(test)]
 mod tests {
-    use super::*;
-    use crate::context::tests::sample as sample_case;
     use std::collections::BTreeMap;
     use std::fs;
     use std::path::PathBuf;
 
+    use preheat_host::Scratch;
+
+    use super::*;
+    use crate::context::tests::sample as sample_case;
+
     /// Files on disk that are not in the page cache. `None` if that is impossible, as on a
     /// file system in memory.
-    fn cold(name: &str, count: usize, bytes: usize) -> Option<(PathBuf, Vec<PathBuf>)> {
-        let beside = std::env::current_exe().expect("a path");
-        let directory = beside.with_file_name(format!("prefetch-{name}-{}", std::process::id()));
-        fs::create_dir(&directory).expect("a directory for the test");
-        let paths: Vec<_> = (0..count).map(|n| directory.join(n.to_string())).collect();
+    fn cold(count: usize, bytes: usize) -> Option<(Scratch, Vec<PathBuf>)> {
+        let program = std::env::current_exe().expect("a path");
+        let beside = program.parent().expect("a directory");
+        let scratch = Scratch::below(beside, "prefetch").expect("a directory for the test");
+        let path = |number: usize| scratch.path().join(number.to_string());
+        let paths: Vec<_> = (0..count).map(path).collect();
         for path in &paths {
             fs::write(path, vec![7; bytes]).expect("a file");
             let file = File::open(path).expect("it opens");
@@ -138,10 +142,7 @@ mod tests {
             drop_pages(&file);
         }
         let is_cold = paths.iter().all(|path| there(path) == 0);
-        if !is_cold {
-            fs::remove_dir_all(&directory).expect("the directory can be removed");
-        }
-        is_cold.then_some((directory, paths))
+        is_cold.then_some((scratch, paths))
     }
 
     fn drop_pages(file: &File) {
@@ -156,7 +157,7 @@ mod tests {
 
     #[test]
     fn only_the_observed_ranges_are_read() {
-        let Some((directory, paths)) = cold("all", 40, 3 << 20) else {
+        let Some((_scratch, paths)) = cold(40, 3 << 20) else {
             return;
         };
         let part = 1 << 20..(1 << 20) + 4096;
@@ -180,12 +181,11 @@ mod tests {
         let why =
             apply(&sample_case(&[], Some(observed)).context()).expect_err("everything is cached");
         assert!(why.to_string().contains("already"), "{why}");
-        fs::remove_dir_all(&directory).expect("the directory can be removed");
     }
 
     #[test]
     fn reading_stops_at_the_budget_and_when_the_program_has_exited() {
-        let Some((directory, files)) = cold("budget", 10, 1 << 20) else {
+        let Some((_scratch, files)) = cold(10, 1 << 20) else {
             return;
         };
         let observed = Observations {
@@ -200,7 +200,6 @@ mod tests {
         assert_eq!(all(), 0);
         read::all(&observed, (3 << 20) + 5, std::process::id());
         assert_eq!(all(), 3 << 20);
-        fs::remove_dir_all(&directory).expect("the directory can be removed");
     }
 
     #[test]

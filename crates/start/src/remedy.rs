@@ -161,6 +161,8 @@ fn file_of(directory: &Path, name: &str) -> PathBuf {
 
 #[cfg(test)]
 mod tests {
+    use preheat_host::Scratch;
+
     use super::*;
 
     #[test]
@@ -187,15 +189,15 @@ mod tests {
 
     #[test]
     fn a_decision_is_read_as_it_was_written() {
-        let at = std::env::temp_dir().join(format!("preheat-decision-{}", std::process::id()));
-        fs::create_dir(&at).expect("a directory for the test");
+        let scratch = Scratch::new("decision").expect("a directory for the test");
+        let at = scratch.path().to_owned();
         assert_eq!(read_decision(&at, "x"), None);
         let kept = Remedies::from([Remedy::Prefetch, Remedy::WarmParent]);
         write_decision(&at, "x", &kept).expect("the file is writable");
         assert_eq!(read_decision(&at, "x"), Some(kept));
         write_decision(&at, "x", &Remedies::new()).expect("the file is writable");
         assert_eq!(read_decision(&at, "x"), Some(Remedies::new()));
-        fs::remove_dir_all(&at).expect("the directory can be removed");
+        drop(scratch);
         assert_eq!(read_decision(&at, "x"), None);
     }
 }

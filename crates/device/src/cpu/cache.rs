@@ -124,7 +124,7 @@ mod tests {
 
     use super::*;
     use crate::cpu::processor::target;
-    use crate::cpu::tests::Scratch;
+    use crate::cpu::tests::scratch;
 
     fn entry(directory: &Path, source: &str) -> Entry {
         Entry::new(
@@ -143,7 +143,7 @@ mod tests {
 
     #[test]
     fn entries_are_read_back_under_their_key_only() {
-        let scratch = Scratch::new();
+        let scratch = scratch();
         let directory = scratch.path().join("made/by/us");
         let kept = entry(&directory, "source");
         assert_eq!(kept.read(), None);
@@ -161,7 +161,7 @@ mod tests {
 
     #[test]
     fn a_hash_collision_is_a_miss() {
-        let scratch = Scratch::new();
+        let scratch = scratch();
         let kept = entry(scratch.path(), "source");
         kept.write(&object()).expect("it can be written");
         let colliding = Entry {
@@ -173,7 +173,7 @@ mod tests {
 
     #[test]
     fn any_damage_is_a_miss() {
-        let scratch = Scratch::new();
+        let scratch = scratch();
         let kept = entry(scratch.path(), "source");
         let whole = kept.encode(&object());
         kept.write(&object()).expect("it can be written");
@@ -193,7 +193,7 @@ mod tests {
 
     #[test]
     fn a_file_that_others_could_have_written_is_a_miss() {
-        let scratch = Scratch::new();
+        let scratch = scratch();
         let kept = entry(scratch.path(), "source");
         kept.write(&object()).expect("it can be written");
         let open_to_all = fs::Permissions::from_mode(0o666);
@@ -209,7 +209,7 @@ mod tests {
 
     #[test]
     fn an_unwritable_cache_is_an_error() {
-        let scratch = Scratch::new();
+        let scratch = scratch();
         let file = scratch.path().join("file");
         fs::write(&file, "not a directory").expect("it can be written");
         assert!(entry(&file, "source").write(&object()).is_err());

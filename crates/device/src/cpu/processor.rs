@@ -178,7 +178,7 @@ fn headroom(group: &Path, files: &Files) -> Option<u64> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::cpu::tests::Scratch;
+    use crate::cpu::tests::scratch;
 
     #[test]
     fn tables_are_read() {
@@ -213,7 +213,7 @@ mod tests {
 
     #[test]
     fn the_tightest_group_counts_and_file_pages_do_not() {
-        let root = Scratch::new();
+        let root = scratch();
         let stat = "anon 1\ninactive_file 100\n";
         let limit = |max| {
             [
@@ -232,7 +232,7 @@ mod tests {
 
     #[test]
     fn version_1_limits_apply_too() {
-        let root = Scratch::new();
+        let root = scratch();
         let files = [
             ("memory.limit_in_bytes", "900"),
             ("memory.usage_in_bytes", "1000"),

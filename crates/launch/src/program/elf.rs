@@ -180,6 +180,8 @@ mod tests {
     use std::io::Read;
     use std::path::Path;
 
+    use preheat_host::Scratch;
+
     use super::*;
 
     fn read_at(path: &Path) -> Option<Elf> {
@@ -191,15 +193,14 @@ mod tests {
     }
 
     /// The executable of this test, modified.
-    fn changed(name: &str, change: impl Fn(&mut Vec<u8>)) -> Option<Elf> {
+    fn changed(change: impl Fn(&mut Vec<u8>)) -> Option<Elf> {
         let own = std::env::current_exe().expect("a path");
         let mut bytes = std::fs::read(own).expect("it reads");
         change(&mut bytes);
-        let path = std::env::temp_dir().join(format!("preheat-elf-{name}-{}", std::process::id()));
+        let scratch = Scratch::new("elf").expect("a directory for the test");
+        let path = scratch.path().join("program");
         std::fs::write(&path, &bytes).expect("a file");
-        let read = read_at(&path);
-        std::fs::remove_file(path).expect("it can be removed");
-        read
+        read_at(&path)
     }
 
     #[test]
@@ -211,9 +212,9 @@ mod tests {
 
     #[test]
     fn other_formats_are_distinguished() {
-        assert_eq!(changed("class", |elf| elf[4] = 1), Some(Elf::Foreign));
-        assert_eq!(changed("machine", |elf| elf[18] = 0xfe), Some(Elf::Foreign));
-        let musl = changed("musl", |elf| {
+        assert_eq!(changed(|elf| elf[4] = 1), Some(Elf::Foreign));
+        assert_eq!(changed(|elf| elf[18] = 0xfe), Some(Elf::Foreign));
+        let musl = changed(|elf| {
             let at = elf.windows(8).position(|part| part == b"ld-linux");
             let at = at.expect("it has a loader");
             elf[at..at + 8].copy_from_slice(b"ld-musl-");
@@ -239,7 +240,7 @@ mod tests {
     #[test]
     fn a_truncated_file_does_not_panic() {
         for length in [0, 3, 19, 40, 63, 64, 100] {
-            let _ = changed(&format!("cut-{length}"), |elf| elf.truncate(length));
+            let _ = changed(|elf| elf.truncate(length));
         }
     }
 

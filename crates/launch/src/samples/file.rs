@@ -276,22 +276,26 @@ fn slot(sampled: &Sampled) -> [u8; SLOT_BYTES] {
 
 #[cfg(test)]
 mod tests {
-    use super::*;
     use std::path::PathBuf;
 
-    struct Temporary(PathBuf);
+    use preheat_host::Scratch;
+
+    use super::*;
+
+    struct Temporary(Scratch);
 
     impl Temporary {
-        fn new(name: &str) -> Temporary {
-            let name = format!("preheat-file-{name}-{}", std::process::id());
-            let path = std::env::temp_dir().join(name);
-            let _ = std::fs::remove_file(&path);
-            Temporary(path)
+        fn new() -> Temporary {
+            Temporary(Scratch::new("file").expect("a directory for the test"))
+        }
+
+        fn path(&self) -> PathBuf {
+            self.0.path().join("samples")
         }
 
         /// The kind and value of every record, and the state of the file.
         fn records(&self) -> (Vec<(u8, u64)>, u32) {
-            let bytes = std::fs::read(&self.0).expect("the file");
+            let bytes = std::fs::read(self.path()).expect("the file");
             let u32_at =
                 |at: usize| u32::from_le_bytes(bytes[at..at + 4].try_into().expect("four"));
             let u64_at =
@@ -318,16 +322,10 @@ mod tests {
         }
     }
 
-    impl Drop for Temporary {
-        fn drop(&mut self) {
-            let _ = std::fs::remove_file(&self.0);
-        }
-    }
-
     #[test]
     fn flushed_records_are_readable_before_and_after_finish() {
-        let file = Temporary::new("flushed");
-        let mut writer = Writer::create(&file.0, 1 << 30).expect("a file");
+        let file = Temporary::new();
+        let mut writer = Writer::create(&file.path(), 1 << 30).expect("a file");
         assert_eq!(file.records().0, []);
         // Enough for several chunks.
         for number in 0..10_000 {
@@ -340,17 +338,17 @@ mod tests {
         assert_eq!(records.len(), 10_001);
         assert!((0..10_000).all(|number| records[number as usize] == (Kind::Thread as u8, number)));
         assert_eq!(records[10_000], (Kind::Line as u8, 0));
-        let before = std::fs::metadata(&file.0).expect("the file").len();
+        let before = std::fs::metadata(&file.path()).expect("the file").len();
         assert_eq!(writer.finish(), None);
         assert_eq!(file.records().0, records);
-        assert!(std::fs::metadata(&file.0).expect("the file").len() < before);
+        assert!(std::fs::metadata(&file.path()).expect("the file").len() < before);
     }
 
     #[test]
     fn at_the_limit_lines_are_kept_and_dropped_samples_reported() {
-        let file = Temporary::new("limit");
+        let file = Temporary::new();
         let limit = 10 << 20;
-        let mut writer = Writer::create(&file.0, limit).expect("a file");
+        let mut writer = Writer::create(&file.path(), limit).expect("a file");
         for number in 0..300_000 {
             writer.process(number, number, Sampled::default());
         }
@@ -362,7 +360,7 @@ mod tests {
         let (records, state) = file.records();
         assert_eq!(state, State::Full as u32);
         assert_eq!(records.len() as u64, 300_000 - dropped + 1);
-        let length = std::fs::metadata(&file.0).expect("the file").len();
+        let length = std::fs::metadata(&file.path()).expect("the file").len();
         assert!(length <= limit);
     }
 }

@@ -5,28 +5,22 @@ mod hostile;
 use std::fs::{self, File};
 use std::os::unix::fs::{MetadataExt, PermissionsExt, symlink};
 use std::path::{Path, PathBuf};
-use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::{Duration, SystemTime};
 
 use super::*;
 use crate::context::tests::sample;
 use crate::observations::Observations;
 
-/// A temporary directory, removed on drop.
-struct Scratch(PathBuf);
+/// A directory for one test, removed at its end.
+struct Scratch(preheat_host::Scratch);
 
 impl Scratch {
     fn new() -> Scratch {
-        static COUNT: AtomicUsize = AtomicUsize::new(0);
-        let serial = COUNT.fetch_add(1, Ordering::Relaxed);
-        let name = format!("preheat-kept-{}-{serial}", std::process::id());
-        let path = std::env::temp_dir().join(name);
-        fs::create_dir(&path).expect("a directory for the test");
-        Scratch(path)
+        Scratch(preheat_host::Scratch::new("kept").expect("a directory for the test"))
     }
 
     fn join(&self, name: &str) -> PathBuf {
-        self.0.join(name)
+        self.0.path().join(name)
     }
 
     /// Creates a file with a fixed mtime.
@@ -55,12 +49,6 @@ impl Scratch {
         }
         found.sort();
         found
-    }
-}
-
-impl Drop for Scratch {
-    fn drop(&mut self) {
-        let _ = fs::remove_dir_all(&self.0);
     }
 }
 
@@ -110,7 +98,7 @@ fn unpacked(
 #[test]
 fn caches_of_an_observed_program_are_kept_unless_the_user_set_them() {
     let scratch = Scratch::new();
-    let home = scratch.0.to_str().expect("text");
+    let home = scratch.0.path().to_str().expect("text");
     let observed = Observations {
         caches: vec![
             "TRITON_CACHE_DIR".into(),
@@ -156,7 +144,7 @@ fn caches_of_an_observed_program_are_kept_unless_the_user_set_them() {
 #[test]
 fn a_named_directory_is_used_for_all_caches_of_any_program() {
     let scratch = Scratch::new();
-    let home = scratch.0.to_str().expect("text");
+    let home = scratch.0.path().to_str().expect("text");
     let mut changes = Changes::default();
     let start = sample(&[(VARIABLE, home), ("CUDA_CACHE_MAXSIZE", "1")], None);
     assert_eq!(apply(&start.context(), &mut changes), Ok(()));
@@ -285,7 +273,10 @@ fn an_interruption_leaves_nothing_behind() {
     let to = scratch.join("b");
     let ended = pack(&scratch.join("place"), &to, "now", &here(), stop);
     assert_eq!(ended, Err(BundleError::Interrupted));
-    assert_eq!(fs::read_dir(&scratch.0).expect("it exists").count(), 1);
+    assert_eq!(
+        fs::read_dir(scratch.0.path()).expect("it exists").count(),
+        1
+    );
     packed(&scratch);
     fs::remove_dir_all(scratch.join("place")).expect("it goes");
     let mut file = File::open(to).expect("it exists");

@@ -193,6 +193,7 @@ fn files(start: &StartTrace) -> Vec<PathBuf> {
 
 #[cfg(test)]
 mod tests {
+    use preheat_host::Scratch;
     use preheat_model::run::trace::{Import, Span, Thread};
 
     use super::*;
@@ -207,8 +208,8 @@ mod tests {
 
     #[test]
     fn the_recorders_module_does_not_belong_to_the_program() {
-        let recorder = std::env::temp_dir().join(format!("preheat-own-{}", std::process::id()));
-        std::fs::create_dir(&recorder).expect("it is created");
+        let scratch = Scratch::new("own").expect("a directory for the test");
+        let recorder = scratch.path();
         std::fs::write(recorder.join("libpreheat.so"), "").expect("it is written");
         let files = [
             format!("{}/python/sitecustomize.py", recorder.display()),
@@ -235,7 +236,6 @@ mod tests {
         }
         process.threads.push(thread);
         assert_eq!(modules(&process), [("a".to_owned(), files[1].clone())]);
-        std::fs::remove_dir_all(&recorder).expect("it is removed");
     }
 
     #[test]

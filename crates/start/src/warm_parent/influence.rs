@@ -404,11 +404,14 @@ fn changes_part(line: &[u8]) -> bool {
 
 #[cfg(test)]
 mod tests {
+    use preheat_host::Scratch;
+
     use super::*;
 
     #[test]
     fn only_lines_that_imports_could_depend_on_count() {
-        let path = std::env::temp_dir().join(format!("preheat-skeleton-{}", std::process::id()));
+        let scratch = Scratch::new("skeleton").expect("a directory for the test");
+        let path = scratch.path().join("main.py");
         let of = |text: &str| {
             fs::write(&path, text).expect("it is written");
             skeleton(&path).hash
@@ -440,7 +443,6 @@ mod tests {
         ] {
             assert_ne!(writes(before, after), to_name, "{before} {after}");
         }
-        fs::remove_file(&path).expect("it goes");
     }
 
     #[test]

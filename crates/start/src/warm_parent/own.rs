@@ -127,6 +127,8 @@ fn imported(text: &str) -> BTreeSet<String> {
 
 #[cfg(test)]
 mod tests {
+    use preheat_host::Scratch;
+
     use super::*;
 
     #[test]
@@ -138,7 +140,8 @@ mod tests {
 
     #[test]
     fn files_that_could_be_imported_are_found() {
-        let at = std::env::temp_dir().join(format!("preheat-own-{}", std::process::id()));
+        let scratch = Scratch::new("own").expect("a directory for the test");
+        let at = scratch.path().to_owned();
         fs::create_dir_all(at.join("package")).expect("a directory for the test");
         let write = |name: &str, text: &str| fs::write(at.join(name), text).expect("written");
         write("main.py", "import numpy, native, other, settings\n");
@@ -174,6 +177,5 @@ mod tests {
             path.starts_with(at.join("package"))
         });
         assert_eq!(installed.files, [at.join("package/part.py")].into());
-        fs::remove_dir_all(&at).expect("it goes");
     }
 }

@@ -123,6 +123,8 @@ impl<'a> Sources<'a> {
 
 #[cfg(test)]
 mod tests {
+    use preheat_host::Scratch;
+
     use super::*;
 
     #[test]
@@ -181,7 +183,8 @@ mod tests {
 
     #[test]
     fn a_package_with_an_os_module_is_not_the_standard_library() {
-        let at = std::env::temp_dir().join(format!("preheat-library-{}", std::process::id()));
+        let scratch = Scratch::new("library").expect("a directory for the test");
+        let at = scratch.path();
         std::fs::create_dir_all(at.join("encodings")).expect("a directory for the test");
         std::fs::write(at.join("os.py"), "").expect("it is written");
         assert!(roots(&[at.join("traceback.py")]).is_empty());
@@ -190,8 +193,7 @@ mod tests {
         }
         assert_eq!(
             roots(&[at.join("traceback.py")]),
-            BTreeSet::from([at.clone()])
+            BTreeSet::from([at.to_owned()])
         );
-        std::fs::remove_dir_all(&at).expect("it goes");
     }
 }

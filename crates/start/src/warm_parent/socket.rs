@@ -226,11 +226,14 @@ mod tests {
     use std::os::unix::net::UnixListener;
     use std::time::Duration;
 
+    use preheat_host::Scratch;
+
     use super::*;
 
     #[test]
     fn reading_a_line_times_out() {
-        let path = std::env::temp_dir().join(format!("preheat-socket-{}", std::process::id()));
+        let scratch = Scratch::new("socket").expect("a directory for the test");
+        let path = scratch.path().join("socket");
         let listener = UnixListener::bind(&path).expect("it listens");
         let mut connection = Connection::open(&path, Instant::now()).expect("it connects");
         connection

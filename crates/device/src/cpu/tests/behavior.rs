@@ -3,7 +3,7 @@
 use std::fs;
 use std::path::Path;
 
-use super::{Bench, Scratch, device, noise};
+use super::{Bench, device, noise, scratch};
 use crate::Argument::{Buffer, F32, I32};
 use crate::{Cache, Context, Device, Error, From, Kernel, KernelName, StageName};
 
@@ -273,7 +273,7 @@ fn start(directory: &Path) -> (Vec<StageName>, Vec<f32>) {
 
 #[test]
 fn a_filled_cache_replaces_compilation_without_changing_results() {
-    let scratch = Scratch::new();
+    let scratch = scratch();
     let directory = scratch.path().join("cache");
     let (cold, expected) = start(&directory);
     assert_eq!(cold[0], StageName::SourceToIntermediate);
@@ -285,7 +285,7 @@ fn a_filled_cache_replaces_compilation_without_changing_results() {
 
 #[test]
 fn a_damaged_file_is_compiled_again_and_replaced() {
-    let scratch = Scratch::new();
+    let scratch = scratch();
     let (_, expected) = start(scratch.path());
     let files: Vec<_> = fs::read_dir(scratch.path())
         .expect("it is a directory")
@@ -310,7 +310,7 @@ fn a_damaged_file_is_compiled_again_and_replaced() {
 
 #[test]
 fn an_unusable_cache_directory_disables_the_cache() {
-    let scratch = Scratch::new();
+    let scratch = scratch();
     let file = scratch.path().join("file");
     fs::write(&file, "").expect("it can be written");
     for _ in 0..2 {

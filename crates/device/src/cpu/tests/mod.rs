@@ -3,37 +3,15 @@
 mod behavior;
 mod kernels;
 
-use std::path::{Path, PathBuf};
-use std::sync::atomic::{AtomicU32, Ordering};
+use preheat_host::Scratch;
 
 use super::Cpu;
 use super::context::CpuContext;
 use crate::{Argument, Buffer, Cache, Context, Device, From, KernelName, Module, Options};
 
-/// A temporary directory, removed on drop.
-pub(super) struct Scratch {
-    path: PathBuf,
-}
-
-impl Scratch {
-    pub fn new() -> Scratch {
-        static COUNT: AtomicU32 = AtomicU32::new(0);
-        let number = COUNT.fetch_add(1, Ordering::Relaxed);
-        let name = format!("preheat-cpu-test-{}-{number}", std::process::id());
-        let path = std::env::temp_dir().join(name);
-        std::fs::create_dir(&path).expect("a scratch directory can be created");
-        Scratch { path }
-    }
-
-    pub fn path(&self) -> &Path {
-        &self.path
-    }
-}
-
-impl Drop for Scratch {
-    fn drop(&mut self) {
-        let _ = std::fs::remove_dir_all(&self.path);
-    }
+/// A directory for one test, removed at its end.
+pub(super) fn scratch() -> Scratch {
+    Scratch::new("cpu-test").expect("a directory for the test")
 }
 
 fn device(cache: Cache) -> Cpu {
