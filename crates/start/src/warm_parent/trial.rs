@@ -11,32 +11,28 @@
 
 mod breakpoints;
 mod calls;
+mod messages;
+mod process;
 mod rules;
+mod tracee;
 
 use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
-use std::fs::{self, File};
+use std::fs::File;
 use std::io::{self, Write};
-use std::mem::MaybeUninit;
 use std::os::fd::OwnedFd;
-use std::os::unix::ffi::OsStrExt;
-use std::path::{Component, Path, PathBuf};
+use std::path::{Path, PathBuf};
 
 use libc::{c_int, pid_t};
 use rustix::io::Errno;
-use rustix::net::{RecvFlags, SendFlags, recv, send};
 use rustix::process::{Pid, Signal, WaitOptions, kill_process};
 
 use super::ledger::{Ledger, Question};
 use breakpoints::Trap;
-use calls::{Call, Creates, Meaning};
+use calls::{Call, Meaning};
+use process::Process;
+use tracee::CallStop;
 
 pub(crate) use rules::Rules;
-
-/// The longest message.
-const MAX_MESSAGE_BYTES: usize = 1 << 16;
-
-/// The length after which an answer ends. The longest path still fits into a message.
-const MAX_ANSWER_BYTES: usize = 1 << 15;
 
 /// Threads of any type, as `ptrace` needs; rustix does not name this option.
 const ALL_THREADS: WaitOptions = WaitOptions::from_bits_retain(libc::__WALL as u32);
@@ -77,30 +73,6 @@ pub(crate) struct Tracer<'a> {
     runs_prefix: bool,
 }
 
-#[derive(Clone, Default)]
-struct Process {
-    is_trial: bool,
-    /// It runs preheat's code.
-    is_ours: bool,
-    /// It runs the program's first lines.
-    is_prefix: bool,
-    /// The program's code runs, rather than an import of an installed module.
-    is_program: bool,
-    /// The module that is being imported.
-    module: Vec<u8>,
-    /// The directory that the import system will list next, to search it for modules.
-    searches: Option<PathBuf>,
-    /// Files and directories with random names that it has created for temporary files. An
-    /// import has to remove them again.
-    scratch: Vec<PathBuf>,
-    /// The number of them that it may leave behind.
-    permits: usize,
-    /// The process that has started it, until it executes a program.
-    started_by: Option<pid_t>,
-    /// The files of semaphores that it has created and not named.
-    semaphores: Vec<PathBuf>,
-}
-
 struct Thread {
     process: pid_t,
     /// The action after its system call has returned.
@@ -127,20 +99,7 @@ impl<'a> Tracer<'a> {
         output: File,
         rules: Rules<'a>,
     ) -> io::Result<Tracer<'a>> {
-        let options = libc::PTRACE_O_TRACESYSGOOD
-            | libc::PTRACE_O_TRACEFORK
-            | libc::PTRACE_O_TRACEVFORK
-            | libc::PTRACE_O_TRACECLONE
-            | libc::PTRACE_O_TRACEEXEC
-            | libc::PTRACE_O_EXITKILL;
-        // SAFETY: ptrace takes numbers here, and the process is a child of this one.
-        unsafe {
-            if libc::ptrace(libc::PTRACE_SEIZE, parent, 0, options) != 0
-                || libc::ptrace(libc::PTRACE_INTERRUPT, parent, 0, 0) != 0
-            {
-                return Err(io::Error::last_os_error());
-            }
-        }
+        tracee::seize(parent)?;
         // Ignore its calls until it executes the interpreter.
         let before = Process {
             is_ours: true,
@@ -175,7 +134,7 @@ impl<'a> Tracer<'a> {
             let Some(signal) = status.stopping_signal() else {
                 self.threads.remove(&thread);
                 if let Some(process) = self.processes.remove(&thread) {
-                    process.scratch.iter().for_each(|path| discard(path));
+                    process.discard_scratch();
                 }
                 if thread == self.parent {
                     return self.outcome();
@@ -210,7 +169,7 @@ impl<'a> Tracer<'a> {
                     0
                 }
             };
-            resume(thread, pass_on);
+            tracee::resume(thread, pass_on);
         }
     }
 
@@ -227,9 +186,9 @@ impl<'a> Tracer<'a> {
         if self.threads.contains_key(&thread) {
             return;
         }
-        let process = breakpoints::status(thread, "Tgid").unwrap_or(thread);
+        let process = tracee::status(thread, "Tgid").unwrap_or(thread);
         if !self.processes.contains_key(&process) {
-            let above = breakpoints::status(thread, "PPid").unwrap_or(0);
+            let above = tracee::status(thread, "PPid").unwrap_or(0);
             let mut inherited = self.processes.get(&above).cloned().unwrap_or_default();
             inherited.scratch.clear();
             inherited.started_by = (!inherited.is_ours).then_some(above);
@@ -241,7 +200,7 @@ impl<'a> Tracer<'a> {
 
     /// Handles the beginning or end of a system call; returns true if the parent is ready.
     fn on_syscall_stop(&mut self, thread: pid_t) -> bool {
-        let Some(call) = call_stop(thread) else {
+        let Some(call) = tracee::call_stop(thread) else {
             return false;
         };
         let Some(Thread { process, pending }) = self.threads.get_mut(&thread) else {
@@ -249,7 +208,7 @@ impl<'a> Tracer<'a> {
         };
         let process = *process;
         match call {
-            Stop::Entry(number, arguments) => {
+            CallStop::Entry(number, arguments) => {
                 let pending = self.on_syscall_entry(&Call {
                     process,
                     number,
@@ -260,7 +219,7 @@ impl<'a> Tracer<'a> {
                 }
                 false
             }
-            Stop::Exit(result) => {
+            CallStop::Exit(result) => {
                 let action = std::mem::replace(pending, AfterCall::Nothing);
                 self.on_syscall_exit(process, action, result)
             }
@@ -448,93 +407,6 @@ impl<'a> Tracer<'a> {
         }
     }
 
-    /// Removes and returns what modules have asked for, as many records as fit into a message.
-    fn take_asked(&mut self) -> Vec<u8> {
-        let mut bytes = Vec::new();
-        while let Some((module, asked)) = self.asked_by.pop_first() {
-            let mut left = asked.into_iter();
-            for (path, question) in left.by_ref() {
-                let path = path.as_os_str().as_bytes();
-                for field in [&module, &question.word()[..], path] {
-                    bytes.extend_from_slice(field);
-                    bytes.push(0);
-                }
-                if bytes.len() > MAX_ANSWER_BYTES {
-                    break;
-                }
-            }
-            let left: BTreeSet<_> = left.collect();
-            if !left.is_empty() {
-                self.asked_by.insert(module, left);
-            }
-            if bytes.len() > MAX_ANSWER_BYTES {
-                break;
-            }
-        }
-        bytes
-    }
-
-    /// Handles a message from the parent or a trial; returns true after `done`.
-    fn on_message(&mut self, process: pid_t) -> bool {
-        let mut bytes = vec![0u8; MAX_MESSAGE_BYTES];
-        let received = recv(&self.channel, &mut bytes[..], RecvFlags::DONTWAIT);
-        bytes.truncate(received.map_or(0, |(length, _)| length));
-        let mut fields = bytes.split(|&byte| byte == 0);
-        let word = fields.next().unwrap_or_default();
-        let Some(known) = self.processes.get_mut(&process) else {
-            return false;
-        };
-        match word {
-            b"begin" => {
-                known.is_ours = true;
-                self.has_begun = true;
-                self.trap = Trap::set(process);
-            }
-            b"ours" | b"program" => {
-                known.is_ours = word == b"ours";
-                known.is_program |= !known.is_ours;
-                if let Some(path) = known.leaves_behind() {
-                    let why = format!("leaves {} behind when it is imported", path.display());
-                    self.kill(process, why);
-                }
-            }
-            b"theirs" | b"library" => (known.is_ours, known.is_program) = (false, false),
-            b"trial" => {
-                (known.is_trial, known.is_prefix) = (true, false);
-                known.module.clear();
-                self.asked_by.clear();
-            }
-            b"module" => known.module = fields.next().unwrap_or_default().to_vec(),
-            b"asked" => {
-                let answer = self.take_asked();
-                self.answer(&answer);
-            }
-            b"prefix" => {
-                known.is_prefix = true;
-                self.runs_prefix |= process == self.parent;
-            }
-            b"searches" => known.searches = fields.next().map(rules::path),
-            b"permit" => known.permits += 1,
-            b"verdict" => {
-                let verdict = self.verdict.take().unwrap_or_default();
-                self.answer(verdict.as_bytes());
-            }
-            b"done" => {
-                let searched: HashSet<PathBuf> = fields.map(rules::path).collect();
-                self.finish(&searched);
-                return true;
-            }
-            _ => {}
-        }
-        false
-    }
-
-    /// Answers a message. The process waits for it; if that fails, it exits.
-    fn answer(&self, bytes: &[u8]) {
-        let answer = [b"=", bytes].concat();
-        let _ = send(&self.channel, &answer, SendFlags::DONTWAIT);
-    }
-
     /// Handles a trap in `getenv`; returns false if the thread stopped for another reason.
     fn on_breakpoint(&mut self, thread: pid_t) -> bool {
         self.register(thread);
@@ -548,7 +420,7 @@ impl<'a> Tracer<'a> {
         if known.is_ours {
             return true;
         }
-        let name = breakpoints::text(process, at).unwrap_or_default();
+        let name = tracee::text(process, at).unwrap_or_default();
         if !known.is_trial {
             self.rules.note_variable(&name, &mut self.ledger);
         } else if let Some(why) = self.rules.varying_variable(&name, !known.is_prefix) {
@@ -582,97 +454,10 @@ impl<'a> Tracer<'a> {
             trap.remove(self.parent);
         }
         for (&thread, known) in &self.threads {
-            if known.process != self.parent || thread == current {
-                continue;
-            }
-            // SAFETY: these take numbers, and waitpid writes one; the thread is traced.
-            unsafe {
-                libc::ptrace(libc::PTRACE_INTERRUPT, thread, 0, 0);
-                let mut status = 0;
-                libc::waitpid(thread, &mut status, libc::__WALL);
-                libc::ptrace(libc::PTRACE_DETACH, thread, 0, 0);
+            if known.process == self.parent && thread != current {
+                tracee::release_running(thread);
             }
         }
-        // SAFETY: as above; the thread is stopped.
-        unsafe { libc::ptrace(libc::PTRACE_DETACH, current, 0, 0) };
+        tracee::release(current);
     }
-}
-
-impl Process {
-    /// Returns true for paths in its temporary directories, and for the file of a semaphore
-    /// before it is named: the C library creates it exclusively, under a random name, and
-    /// removes it afterwards.
-    fn is_permitted(&mut self, path: &Path, what: &str, call: &Call) -> bool {
-        if rules::is_unnamed_semaphore(path) {
-            let is_new = call.creates() == Creates::File;
-            if is_new {
-                self.semaphores.push(path.to_owned());
-            }
-            return is_new || what == "removes" && self.semaphores.iter().any(|it| it == path);
-        }
-        // A link could lead out of the directory.
-        self.has_created(path)
-            && !call.links_symbolically()
-            && call.linked().is_none_or(|file| self.has_created(&file))
-    }
-
-    fn has_created(&self, path: &Path) -> bool {
-        let is_direct = path.components().all(|part| part != Component::ParentDir);
-        is_direct && self.scratch.iter().any(|above| path.starts_with(above))
-    }
-
-    /// A temporary file or directory that an import has not removed, if there are more than it
-    /// may leave behind.
-    fn leaves_behind(&self) -> Option<&Path> {
-        let mut left = self
-            .scratch
-            .iter()
-            .filter(|path| path.symlink_metadata().is_ok());
-        left.nth(self.permits).map(PathBuf::as_path)
-    }
-}
-
-fn discard(path: &Path) {
-    // Most are gone.
-    if path.is_dir() {
-        let _ = fs::remove_dir_all(path);
-    } else {
-        let _ = fs::remove_file(path);
-    }
-}
-
-/// The reason for a stop at a system call.
-enum Stop {
-    Entry(libc::c_long, [u64; 6]),
-    Exit(i64),
-}
-
-fn call_stop(thread: pid_t) -> Option<Stop> {
-    let mut info = MaybeUninit::<libc::ptrace_syscall_info>::zeroed();
-    let size = size_of::<libc::ptrace_syscall_info>();
-    // SAFETY: ptrace writes at most `size` bytes, and all-zero is a valid value. `op` selects
-    // the part of the union that was written.
-    unsafe {
-        let got = libc::ptrace(
-            libc::PTRACE_GET_SYSCALL_INFO,
-            thread,
-            size,
-            info.as_mut_ptr(),
-        );
-        let info = info.assume_init();
-        match info.op {
-            _ if got <= 0 => None,
-            libc::PTRACE_SYSCALL_INFO_ENTRY => Some(Stop::Entry(
-                info.u.entry.nr as libc::c_long,
-                info.u.entry.args,
-            )),
-            libc::PTRACE_SYSCALL_INFO_EXIT => Some(Stop::Exit(info.u.exit.sval)),
-            _ => None,
-        }
-    }
-}
-
-fn resume(thread: pid_t, signal: c_int) {
-    // SAFETY: ptrace takes numbers here; for a thread that has exited it only fails.
-    unsafe { libc::ptrace(libc::PTRACE_SYSCALL, thread, 0, signal) };
 }
