@@ -3,7 +3,7 @@
 //! A signal does not show whether it was sent to a process or to its group. Signals from
 //! within our group are therefore forwarded as well: a duplicate is better than a lost
 //! signal. All of this runs in a handler, where only async-signal-safe functions may be
-//! called and nothing may be allocated.
+//! called and nothing may be allocated. Those of libc promise that, and rustix does not.
 
 use std::sync::atomic::{AtomicU64, Ordering};
 
@@ -23,7 +23,7 @@ pub fn is_from_command(sender: libc::pid_t, child: libc::pid_t) -> bool {
         // A sender in another container has no pid here, and 0 would mean ourselves.
         return false;
     }
-    // SAFETY: both get only numbers.
+    // SAFETY: both get only numbers, and are async-signal-safe.
     let in_group = unsafe { libc::getpgid(sender) == libc::getpgrp() };
     sender == child || (in_group && descends(sender, child))
 }
@@ -32,7 +32,7 @@ pub fn is_from_command(sender: libc::pid_t, child: libc::pid_t) -> bool {
 /// group, and has reached the command.
 pub fn is_repeated(signal: libc::c_int, sender: libc::pid_t) -> bool {
     static LAST: Last = Last::new();
-    // SAFETY: both get only numbers.
+    // SAFETY: both get only numbers, and are async-signal-safe.
     if sender <= 0 || unsafe { libc::getpgid(sender) != libc::getpgrp() } {
         return false; // A sender elsewhere has no reason to signal our group.
     }
