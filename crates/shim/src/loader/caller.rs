@@ -12,6 +12,45 @@ use std::sync::atomic::{AtomicU8, Ordering};
 use super::mapped_objects::{self, Around, Mapped, each_mapped};
 use super::{Call, Step};
 
+/// Defines an exported function in assembly for each processor. `work` is what it calls.
+macro_rules! define_entry {
+    (
+        $export:meta, $(#[$meta:meta])* $name:ident($($argument:ty),*) => $work:ident,
+        x86_64: [$($x86_64:literal,)*], aarch64: [$($aarch64:literal,)*]
+    ) => {
+        $(#[$meta])*
+        ///
+        /// # Safety
+        /// Same as the next function of this name.
+        #[unsafe(naked)]
+        #[cfg_attr(not(test), $export)]
+        #[cfg(target_arch = "x86_64")]
+        pub unsafe extern "C" fn $name($(_: $argument),*) -> *mut std::ffi::c_void {
+            std::arch::naked_asm!($($x86_64,)* work = sym $work)
+        }
+
+        $(#[$meta])*
+        ///
+        /// # Safety
+        /// Same as the next function of this name.
+        #[unsafe(naked)]
+        #[cfg_attr(not(test), $export)]
+        #[cfg(target_arch = "aarch64")]
+        pub unsafe extern "C" fn $name($(_: $argument),*) -> *mut std::ffi::c_void {
+            std::arch::naked_asm!($($aarch64,)* work = sym $work)
+        }
+
+        // The call is passed and the step returned in two registers, which the assembly relies
+        // on.
+        const _: extern "C" fn(
+            *mut std::ffi::c_void,
+            *const std::ffi::c_char,
+            $crate::loader::Call,
+        ) -> $crate::loader::Step = $work;
+    };
+}
+pub(crate) use define_entry;
+
 /// Defines an exported function of two arguments that calls a function of three: the third
 /// is the [`Call`](super::Call). It then returns, or jumps to the target of the step with its
 /// original arguments.
@@ -25,18 +64,10 @@ macro_rules! entry {
         $crate::loader::entry!(@ unsafe(export_name = $symbol), $(#[$meta])* $name => $work);
     };
     (@ $export:meta, $(#[$meta:meta])* $name:ident => $work:ident) => {
-        $(#[$meta])*
-        ///
-        /// # Safety
-        /// Same as the C library's function of this name.
-        #[unsafe(naked)]
-        #[cfg_attr(not(test), $export)]
-        #[cfg(target_arch = "x86_64")]
-        pub unsafe extern "C" fn $name(
-            _: *mut std::ffi::c_void,
-            _: *const std::ffi::c_char,
-        ) -> *mut std::ffi::c_void {
-            std::arch::naked_asm!(
+        $crate::loader::define_entry!(
+            $export,
+            $(#[$meta])* $name(*mut std::ffi::c_void, *const std::ffi::c_char) => $work,
+            x86_64: [
                 "push rdi",
                 "push rsi",
                 "sub rsp, 8",
@@ -50,22 +81,8 @@ macro_rules! entry {
                 "jnz 2f",
                 "ret",
                 "2: jmp rdx",
-                work = sym $work,
-            )
-        }
-
-        $(#[$meta])*
-        ///
-        /// # Safety
-        /// Same as the C library's function of this name.
-        #[unsafe(naked)]
-        #[cfg_attr(not(test), $export)]
-        #[cfg(target_arch = "aarch64")]
-        pub unsafe extern "C" fn $name(
-            _: *mut std::ffi::c_void,
-            _: *const std::ffi::c_char,
-        ) -> *mut std::ffi::c_void {
-            std::arch::naked_asm!(
+            ],
+            aarch64: [
                 "stp x29, x30, [sp, #-32]!",
                 "stp x0, x1, [sp, #16]",
                 "mov x2, x30",
@@ -79,17 +96,8 @@ macro_rules! entry {
                 "mov x0, x17",
                 "ret",
                 "2: br x16",
-                work = sym $work,
-            )
-        }
-
-        // The call is passed and the step returned in two registers, which the assembly above
-        // relies on.
-        const _: extern "C" fn(
-            *mut std::ffi::c_void,
-            *const std::ffi::c_char,
-            $crate::loader::Call,
-        ) -> $crate::loader::Step = $work;
+            ]
+        );
     };
 }
 pub(crate) use entry;
@@ -98,16 +106,11 @@ pub(crate) use entry;
 /// all registers that may hold arguments, and those on the stack.
 macro_rules! entry_of_any_type {
     ($(#[$meta:meta])* $name:ident => $work:ident) => {
-        $(#[$meta])*
-        ///
-        /// # Safety
-        /// Same as the next function of this name.
-        #[unsafe(naked)]
-        #[cfg_attr(not(test), unsafe(no_mangle))]
-        #[cfg(target_arch = "x86_64")]
-        pub unsafe extern "C" fn $name() -> *mut std::ffi::c_void {
-            // 56 bytes of registers, 128 of vectors; rax has the number of vectors.
-            std::arch::naked_asm!(
+        // On x86-64, 56 bytes of registers and 128 of vectors; rax has the number of vectors.
+        $crate::loader::define_entry!(
+            unsafe(no_mangle),
+            $(#[$meta])* $name() => $work,
+            x86_64: [
                 "push rdi",
                 "push rsi",
                 "push rdx",
@@ -149,19 +152,8 @@ macro_rules! entry_of_any_type {
                 "pop rsi",
                 "pop rdi",
                 "jmp r11",
-                work = sym $work,
-            )
-        }
-
-        $(#[$meta])*
-        ///
-        /// # Safety
-        /// Same as the next function of this name.
-        #[unsafe(naked)]
-        #[cfg_attr(not(test), unsafe(no_mangle))]
-        #[cfg(target_arch = "aarch64")]
-        pub unsafe extern "C" fn $name() -> *mut std::ffi::c_void {
-            std::arch::naked_asm!(
+            ],
+            aarch64: [
                 "stp x29, x30, [sp, #-224]!",
                 "stp x0, x1, [sp, #16]",
                 "stp x2, x3, [sp, #32]",
@@ -191,16 +183,8 @@ macro_rules! entry_of_any_type {
                 "mov x0, x17",
                 "ret",
                 "2: br x16",
-                work = sym $work,
-            )
-        }
-
-        // As above.
-        const _: extern "C" fn(
-            *mut std::ffi::c_void,
-            *const std::ffi::c_char,
-            $crate::loader::Call,
-        ) -> $crate::loader::Step = $work;
+            ]
+        );
     };
 }
 pub(crate) use entry_of_any_type;

@@ -21,7 +21,7 @@ use crate::hooks;
 use crate::recorder::{self, now, usage};
 use caller::call_as;
 
-pub(crate) use caller::{entry, entry_of_any_type};
+pub(crate) use caller::{define_entry, entry, entry_of_any_type};
 pub use mapped_objects::{Mapped, each_mapped};
 pub(crate) use mapped_objects::{adds, forked, may_ask, range_around, record_new};
 
