@@ -1,4 +1,8 @@
-//! Decides which remedies are kept, from the starts of all configurations.
+//! Measured remedies: what each saved, what was predicted, and which are kept.
+//!
+//! Some starts of a program were plain, others had one or more remedies, and all of them
+//! were interleaved ([`Configuration`]). The saving of a remedy is measured against plain starts
+//! at the same temperature.
 //!
 //! A remedy may save time alone but not in combination with others: modules that are
 //! already imported need not be prefetched. So the remedy that saves the most alone is kept
@@ -12,11 +16,11 @@
 //! on top of the parked one, since it holds device memory.
 
 use preheat_model::RemedyId;
-
-use super::{
-    Configuration, ConfigurationResult, Decision, MEASUREMENT_SCHEMA, MeasurementReport,
-    RemedyResult, SkippedRemedy,
+use preheat_model::measurement::{
+    ConfigurationResult, Decision, MEASUREMENT_SCHEMA, MeasurementReport, RemedyResult,
+    SkippedRemedy,
 };
+
 use crate::run::{self, CauseSeconds, IterationsBy, RunReport, Temperature};
 use crate::stats::Estimate;
 use crate::stats::{geometric_difference, holm, mean, median, welch};
@@ -35,6 +39,20 @@ const ITERATIONS: usize = 20;
 /// The length of a run in which a remedy must not lose what it saves at the start. Longer
 /// runs count in full.
 const RUN: usize = 1000;
+
+/// The starts of one configuration.
+#[derive(Clone, Copy, Debug)]
+pub struct Configuration<'a> {
+    /// Their remedies; empty for plain starts.
+    pub remedies: &'a [RemedyId],
+    /// The temperature of the plain starts they are compared with; for plain starts, their
+    /// own.
+    pub against: Temperature,
+    /// The path of the recording.
+    pub recording: &'a str,
+    /// The report on the recording.
+    pub report: &'a RunReport,
+}
 
 /// Evaluates the starts of all configurations. `preheat` is the version of this program.
 pub fn decide(
