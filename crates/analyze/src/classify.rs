@@ -133,7 +133,7 @@ fn discard(class: Class, starts: &[Start]) -> Option<usize> {
     // Only all starts together may show that the first iteration is slow.
     Some(match class {
         Class::Flat => covered,
-        _ => covered.max(1),
+        Class::ColdFirst | Class::Warmup | Class::Slowdown | Class::NoSteadyState => covered.max(1),
     })
 }
 

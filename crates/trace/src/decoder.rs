@@ -378,32 +378,43 @@ impl Decoder {
             return;
         };
         match event {
-            Event::Main | Event::PythonBegan | Event::PythonReady | Event::Exit => {
-                let Some((time, _)) = self.times(record) else {
-                    return self.impossible.add(offset);
-                };
-                let process = &mut self.process;
-                match event {
-                    Event::Main => process.main = process.main.or(Some(time)),
-                    Event::PythonBegan => {
-                        process.python_began = process.python_began.or(Some(time))
-                    }
-                    Event::PythonReady => {
-                        process.python_ready = process.python_ready.or(Some(time))
-                    }
-                    _ => self.exited = Some(time),
+            Event::Main => {
+                if let Some(time) = self.moment(record, offset) {
+                    self.process.main.get_or_insert(time);
                 }
             }
+            Event::PythonBegan => {
+                if let Some(time) = self.moment(record, offset) {
+                    self.process.python_began.get_or_insert(time);
+                }
+            }
+            Event::PythonReady => {
+                if let Some(time) = self.moment(record, offset) {
+                    self.process.python_ready.get_or_insert(time);
+                }
+            }
+            // The last one counts.
+            Event::Exit => self.exited = self.moment(record, offset).or(self.exited),
             Event::Forked => {}
             Event::File | Event::Library => self.file(&owned(text(more, 0))),
             Event::Arguments => self.process.arguments = fields(text(more, 0)).collect(),
             Event::Program => self.process.program = owned(text(more, 0)),
             Event::Note => self.process.notes.push(owned(text(more, 0))),
-            Event::Mark => match self.times(record) {
-                Some((time, _)) => self.process.marks.push((time, owned(text(more, 0)))),
-                None => self.impossible.add(offset),
-            },
+            Event::Mark => {
+                if let Some(time) = self.moment(record, offset) {
+                    self.process.marks.push((time, owned(text(more, 0))));
+                }
+            }
         }
+    }
+
+    /// The time of an event; an impossible one is counted.
+    fn moment(&mut self, record: &Record, offset: u64) -> Option<u64> {
+        let time = self.times(record).map(|(time, _)| time);
+        if time.is_none() {
+            self.impossible.add(offset);
+        }
+        time
     }
 
     fn file(&mut self, path: &str) {

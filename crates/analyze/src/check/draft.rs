@@ -128,7 +128,9 @@ fn friendly(unit: Unit, value: f64) -> String {
     let names: &[&str] = match unit {
         Unit::Seconds => &["ns", "us", "ms", "s"],
         Unit::Bytes => &["B", "KiB", "MiB", "GiB"],
-        _ => return round_up(value).to_string(),
+        Unit::Ratio | Unit::Iterations | Unit::Count | Unit::ExitCode => {
+            return round_up(value).to_string();
+        }
     };
     let scale = |name: &str| value::scale(unit, name).unwrap_or(1.0);
     // 999.5 ms would round up to 1000 ms, which is 1 s.

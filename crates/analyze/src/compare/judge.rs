@@ -58,7 +58,7 @@ impl Measured {
         };
         let why = match verdict {
             Verdict::Inconclusive => self.why_inconclusive(adjusted),
-            _ => String::new(),
+            Verdict::Faster | Verdict::Slower | Verdict::Same => String::new(),
         };
         Judgement {
             verdict,

@@ -34,7 +34,7 @@ pub fn scale(unit: Unit, name: &str) -> Option<f64> {
         Unit::Seconds => (&TIMES, true),
         // Bits are never meant, and `gib` is as clear as `GiB`.
         Unit::Bytes => (&SIZES, false),
-        _ => return None,
+        Unit::Ratio | Unit::Iterations | Unit::Count | Unit::ExitCode => return None,
     };
     let same = |known: &str| known == name || (!exact && known.eq_ignore_ascii_case(name));
     units
@@ -139,7 +139,9 @@ pub fn bare(unit: Unit, number: f64) -> Result<f64, InvalidValue> {
     let text = number.to_string();
     match unit {
         Unit::Seconds | Unit::Bytes => Err(Problem::NoUnit.of(&text, unit)),
-        _ => possible(unit, number, &text),
+        Unit::Ratio | Unit::Iterations | Unit::Count | Unit::ExitCode => {
+            possible(unit, number, &text)
+        }
     }
 }
 
@@ -169,7 +171,7 @@ fn possible(unit: Unit, value: f64, text: &str) -> Result<f64, InvalidValue> {
         fine if (least..=most).contains(&fine) => return Ok(fine),
         low if low <= least => match unit {
             Unit::Iterations | Unit::Count | Unit::ExitCode => Problem::Negative,
-            _ => Problem::NotPositive,
+            Unit::Seconds | Unit::Bytes | Unit::Ratio => Problem::NotPositive,
         },
         _ => Problem::TooLarge,
     };
@@ -195,7 +197,7 @@ fn wrong_unit(unit: Unit, name: &str) -> InvalidValue {
         Unit::Seconds => Problem::NotAUnitOfTime,
         Unit::Bytes if scale(Unit::Seconds, name).is_some() => Problem::UnitOfTime,
         Unit::Bytes => Problem::NotAUnitOfSize,
-        _ => Problem::UnitNotAllowed,
+        Unit::Ratio | Unit::Iterations | Unit::Count | Unit::ExitCode => Problem::UnitNotAllowed,
     };
     problem.of(name, unit)
 }

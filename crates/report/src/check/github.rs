@@ -92,7 +92,7 @@ fn command(report: &CheckReport, line: &Line) -> String {
     let level = match line.verdict {
         _ if fails(report, line) => "error",
         Verdict::NotMeasured => "notice",
-        _ => "warning",
+        Verdict::Fail | Verdict::Inconclusive | Verdict::Pass => "warning",
     };
     let mut properties = Vec::new();
     // Attach the annotation to its line in the budget file.

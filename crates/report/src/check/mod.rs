@@ -91,7 +91,9 @@ fn setting(line: &DraftLine) -> String {
     let key = of.key();
     match of.unit() {
         Unit::Seconds | Unit::Bytes => format!("{key} = \"{}\"", line.most),
-        _ => format!("{key} = {}", line.most),
+        Unit::Ratio | Unit::Iterations | Unit::Count | Unit::ExitCode => {
+            format!("{key} = {}", line.most)
+        }
     }
 }
 

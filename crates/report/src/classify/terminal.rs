@@ -102,7 +102,7 @@ fn benchmark_row(name: &str, benchmark: &Benchmark) -> Vec<Cell> {
     let absent = || ABSENT.to_owned();
     let star = match benchmark.consistency {
         Consistency::Consistent => "",
-        _ => "*",
+        Consistency::GoodInconsistent | Consistency::BadInconsistent => "*",
     };
     let striking = benchmark.ratio.is_some_and(|r| r.value >= STRIKING);
     let interval = benchmark.ratio.and_then(|r| span(r.low, r.high));

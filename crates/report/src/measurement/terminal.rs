@@ -113,9 +113,9 @@ fn remedies(screen: &mut Screen, report: &MeasurementReport) {
     let any_added = report.remedies.iter().any(|of| of.with_others.is_some());
     for result in &report.remedies {
         let style = match result.kept {
-            kept if kept.is_kept() => Style::Green,
+            Decision::Alone | Decision::WithOthers => Style::Green,
             Decision::Costs | Decision::Slows => Style::Red,
-            _ => Style::Plain,
+            Decision::Unclear | Decision::OtherForm | Decision::NotMeasured => Style::Plain,
         };
         let predicted = result.predicted.map(duration);
         let cells = [

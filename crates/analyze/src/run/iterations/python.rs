@@ -31,7 +31,13 @@ pub(super) fn rank(rule: &Rule) -> usize {
         Rule::Function(_) => 11,
         Rule::Models => 13,
         Rule::Backward => 14,
-        _ => 12,
+        Rule::Compiled(_)
+        | Rule::Nvtx(_)
+        | Rule::Xla(_)
+        | Rule::Kernels
+        | Rule::LastKernels
+        | Rule::Timers(_)
+        | Rule::Lines => 12,
     }
 }
 

@@ -148,7 +148,20 @@ impl Doubts<'_> {
 
     /// At the end of an iteration, the host may be ahead of the device.
     fn not_waited_for(&self) -> Option<&'static str> {
-        if self.synchronized || !matches!(self.by, IterationsBy::Python | IterationsBy::Nvtx) {
+        let doubt = match self.by {
+            IterationsBy::Python => {
+                "Iterations end when the host returns, which may be before the device is done; \
+                 --synchronize waits for it."
+            }
+            IterationsBy::Nvtx => {
+                "Iterations end when the host returns, which may be before the device is done."
+            }
+            IterationsBy::Kernels
+            | IterationsBy::Timers
+            | IterationsBy::Lines
+            | IterationsBy::None => return None,
+        };
+        if self.synchronized {
             return None;
         }
         let (process, _) = self.shown.thread?;
@@ -168,12 +181,6 @@ impl Doubts<'_> {
         if waited.into_iter().any(|span| facts.waits_for_device(span)) {
             return None;
         }
-        Some(match self.by {
-            IterationsBy::Python => {
-                "Iterations end when the host returns, which may be before the device is done; \
-                 --synchronize waits for it."
-            }
-            _ => "Iterations end when the host returns, which may be before the device is done.",
-        })
+        Some(doubt)
     }
 }

@@ -142,7 +142,7 @@ fn row(name: &str, benchmark: &Benchmark) -> Vec<String> {
     let absent = || ABSENT.to_owned();
     let star = match benchmark.consistency {
         Consistency::Consistent => "",
-        _ => " *",
+        Consistency::GoodInconsistent | Consistency::BadInconsistent => " *",
     };
     let interval = benchmark.ratio.and_then(|r| span(r.low, r.high));
     vec![
