@@ -6,6 +6,7 @@
 //! a caller put into a line.
 
 pub(crate) mod cells;
+mod column;
 pub(crate) mod table;
 pub(crate) mod text;
 

@@ -1,106 +1,19 @@
 //! The layout of all tables. Each column is as wide as its content, after an indent of two
 //! spaces that can hold a mark. Columns without content are not shown.
 //!
-//! On a narrow terminal, the first column is cut. Other columns can have *floors*: if the first
-//! column would become narrower than a floor, that column is cut or dropped instead. Libraries
-//! such as `comfy-table` wrap cells when a terminal is narrow, but do not drop columns.
+//! On a narrow terminal, the first column is cut. A [`Column`] can be cut or dropped instead,
+//! before the first one becomes narrower than a given width. Libraries such as `comfy-table` wrap
+//! cells when a terminal is narrow, but do not drop columns.
 
 use super::cells::{is_words, middle};
+use super::column::GAP;
 use super::text::{fit, pad, split_at_column, width, wrap};
 use super::{Line, Screen, Style};
 
-/// The space before the first column, and usually between columns.
-const GAP: usize = 2;
+pub(crate) use super::column::{Column, WHOLE, center, left, right};
+
 /// The width that the first column keeps on a narrow terminal, unless a table keeps more.
 const MIN_FIRST: usize = 8;
-
-/// As a floor: the full width of the first column.
-pub(crate) const WHOLE: usize = usize::MAX;
-
-#[derive(Clone, Copy)]
-enum Align {
-    Left,
-    Right,
-    Center,
-}
-
-/// A column.
-#[derive(Clone)]
-pub(crate) struct Column {
-    name: &'static str,
-    align: Align,
-    /// The space before it, unless it is the first.
-    gap: usize,
-    /// `(floor, width)`: the greatest width of this column if the first column would otherwise
-    /// be narrower than `floor`. A width of 0 drops the column.
-    limits: Vec<(usize, usize)>,
-    /// The cells of the next column need not be aligned ([`Column::ragged`]).
-    is_ragged: bool,
-}
-
-impl Column {
-    fn new(name: &'static str, align: Align) -> Column {
-        Column {
-            name,
-            align,
-            gap: GAP,
-            limits: Vec::new(),
-            is_ragged: false,
-        }
-    }
-
-    /// Sets the space before the column.
-    pub fn gap(mut self, columns: usize) -> Column {
-        self.gap = columns;
-        self
-    }
-
-    /// Drops the column if the first one would be cut to less than `floor`. Columns with a
-    /// higher floor go first, those with the same floor together.
-    pub fn drop_below(self, floor: usize) -> Column {
-        self.cut_below(floor, 0)
-    }
-
-    /// Cuts the column to `width` if the first one would be cut to less than `floor`.
-    pub fn cut_below(mut self, floor: usize, width: usize) -> Column {
-        self.limits.push((floor, width));
-        self
-    }
-
-    /// Lets the cells of the next column begin further left in rows that would not fit
-    /// otherwise. Only the last column but one can be ragged.
-    pub fn ragged(mut self) -> Column {
-        self.is_ragged = true;
-        self
-    }
-
-    /// Cuts and pads a cell to a width of `columns` terminal columns.
-    fn set(&self, text: &str, columns: usize) -> String {
-        let text = fit(text, columns);
-        let space = columns - width(&text);
-        let before = match self.align {
-            Align::Left => 0,
-            Align::Right => space,
-            Align::Center => space / 2,
-        };
-        pad(&format!("{}{text}", " ".repeat(before)), columns)
-    }
-}
-
-/// A left-aligned column.
-pub(crate) fn left(name: &'static str) -> Column {
-    Column::new(name, Align::Left)
-}
-
-/// A right-aligned column.
-pub(crate) fn right(name: &'static str) -> Column {
-    Column::new(name, Align::Right)
-}
-
-/// A centered column.
-pub(crate) fn center(name: &'static str) -> Column {
-    Column::new(name, Align::Center)
-}
 
 /// A cell with its style.
 pub(crate) type Cell = (Style, String);
@@ -278,15 +191,15 @@ impl Table {
             whole = usual.max().unwrap_or(MIN_FIRST);
         }
         let limits = self.columns.iter().flat_map(|column| &column.limits);
-        let mut floors: Vec<usize> = limits.map(|(floor, _)| *floor).collect();
-        floors.sort_unstable_by(|a, b| b.cmp(a));
-        for floor in floors {
-            if self.room_of_first(&widths, room) >= whole.min(floor) {
+        let mut firsts: Vec<usize> = limits.map(|limit| limit.first).collect();
+        firsts.sort_unstable_by(|a, b| b.cmp(a));
+        for first in firsts {
+            if self.room_of_first(&widths, room) >= whole.min(first) {
                 break;
             }
             for (width, column) in widths.iter_mut().zip(&self.columns) {
-                let limits = column.limits.iter().filter(|limit| limit.0 == floor);
-                *width = limits.fold(*width, |width, limit| width.min(limit.1));
+                let limits = column.limits.iter().filter(|limit| limit.first == first);
+                *width = limits.fold(*width, |width, limit| width.min(limit.width));
             }
         }
         widths[0] = whole.min(self.room_of_first(&widths, room).max(self.min_first));
@@ -457,7 +370,7 @@ mod tests {
     }
 
     #[test]
-    fn columns_are_dropped_and_cut_in_the_order_of_their_floors() {
+    fn columns_are_dropped_and_cut_in_the_order_of_their_limits() {
         let mut table = Table::new(&[
             left(""),
             left("").drop_below(6),
