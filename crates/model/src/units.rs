@@ -153,6 +153,23 @@ pub fn with_interval(estimate: &str, bounds: Option<&str>, too_wide: bool) -> St
     }
 }
 
+// Intervals have one notation for values and one for differences, in every document: the unit
+// once, after both ends, unless the ends need different units.
+
+/// Joins the ends of an interval of values: `8.71–9.20 s`. `unit` includes its space.
+pub fn join_values(low: &str, high: &str, unit: &str) -> String {
+    format!("{low}–{high}{unit}")
+}
+
+/// Joins the ends of an interval of differences: `−0.4 to 12 ms`, or `12 ms` if both are
+/// formatted alike. Ends may be negative, and a dash before a minus sign is hard to read.
+pub fn join_differences(low: &str, high: &str, unit: &str) -> String {
+    match low == high {
+        true => format!("{low}{unit}"),
+        false => format!("{low} to {high}{unit}"),
+    }
+}
+
 /// Formats the bounds of the interval of a duration in the unit of the estimate,
 /// `8.71–9.20 s`, or each in its own unit if they differ too much, `88 ns–1.84 s`; `None`
 /// unless all are numbers.
@@ -161,17 +178,23 @@ pub fn duration_span(estimate: f64, low: Option<f64>, high: Option<f64>) -> Opti
         return None;
     }
     if too_wide(low, high) {
-        return Some(format!("{}–{}", duration(low?), duration(high?)));
+        return Some(join_values(&duration(low?), &duration(high?), ""));
     }
     let (scale, unit) = duration_scale(estimate);
-    let bounds = span(low.map(|low| low / scale), high.map(|high| high / scale))?;
-    Some(format!("{bounds} {unit}"))
+    let (low, high) = span_ends(low.map(|low| low / scale), high.map(|high| high / scale))?;
+    Some(join_values(&low, &high, &format!(" {unit}")))
 }
 
-/// Formats the bounds of a ratio's interval, `231–270`; `None` unless both are numbers.
-/// Extreme bounds are shortened: `0.03–118k` only shows that there were too few starts.
+/// Formats the bounds of a ratio's interval: `231–270×`; `None` unless both are numbers.
+pub fn ratio_span(low: Option<f64>, high: Option<f64>) -> Option<String> {
+    span_ends(low, high).map(|(low, high)| join_values(&low, &high, "×"))
+}
+
+/// Formats the bounds of a ratio's interval for a column of them, `231–270`; `None` unless both
+/// are numbers. Extreme bounds are shortened: `0.03–118k` only shows that there were too few
+/// starts.
 pub fn span(low: Option<f64>, high: Option<f64>) -> Option<String> {
-    span_ends(low, high).map(|(low, high)| format!("{low}–{high}"))
+    span_ends(low, high).map(|(low, high)| join_values(&low, &high, ""))
 }
 
 /// Formats the bounds of a ratio's interval separately; see [`span`].
@@ -427,6 +450,7 @@ mod tests {
         assert_eq!(ratio(0.997), "1.00×");
         assert_eq!(ratio(0.0123), "0.0123×");
         assert_eq!(span(Some(231.0), Some(269.7)), Some("231–270".to_owned()));
+        assert_eq!(ratio_span(Some(231.0), Some(269.7)).unwrap(), "231–270×");
         assert_eq!(span(None, Some(1.0)), None);
         let wide = span(Some(2.0), Some(118_000.0));
         assert_eq!(wide, Some("2.00–118k".to_owned()));

@@ -17,7 +17,7 @@ fn the_page_shows_the_decision_and_every_remedy() {
         "<section id=\"method\"",
         "<b>kept caches</b> was not measured",
         "all but warm parent",
-        "−7.28 s (−7.3 s to −7.26 s)",
+        "−7.28 s (−7.3 to −7.26 s)",
     ] {
         assert!(html.contains(part), "{part}");
     }

@@ -92,21 +92,30 @@ impl Unit {
         }
     }
 
-    /// Formats the bounds of an interval in the unit of its median, `8.71–9.20`; `None`
+    /// Formats the bounds of an interval in the unit of its estimate, `8.71–9.20 s`; `None`
     /// unless both exist.
     pub fn ends(self, interval: &Estimate) -> Option<String> {
         let (low, high) = (interval.low?, interval.high?);
         let text = match self {
             Unit::Seconds | Unit::Bytes if units::too_wide(Some(low), Some(high)) => {
-                format!("{}–{}", self.write(low), self.write(high))
+                units::join_values(&self.write(low), &self.write(high), "")
             }
-            Unit::Seconds | Unit::Bytes if interval.value != 0.0 => {
-                let (scale, _) = self.shown_in(interval.value);
-                let digits = |value: f64| digits_beside(value / scale, interval.value / scale);
-                format!("{}–{}", digits(low), digits(high))
+            Unit::Seconds | Unit::Bytes => {
+                let shown = match interval.value == 0.0 {
+                    true => high,
+                    false => interval.value,
+                };
+                let (scale, name) = self.shown_in(shown);
+                let digits = |value: f64| match interval.value == 0.0 {
+                    true => units::number(value / scale),
+                    false => digits_beside(value / scale, interval.value / scale),
+                };
+                units::join_values(&digits(low), &digits(high), &format!(" {name}"))
             }
-            Unit::Ratio => units::span(Some(low), Some(high))?,
-            _ => format!("{}–{}", units::number(low), units::number(high)),
+            Unit::Ratio => units::ratio_span(Some(low), Some(high))?,
+            Unit::Iterations | Unit::Count | Unit::ExitCode => {
+                units::join_values(&units::number(low), &units::number(high), "")
+            }
         };
         (low.is_finite() && high.is_finite()).then_some(text)
     }
@@ -181,18 +190,22 @@ mod tests {
     }
 
     #[test]
-    fn ends_have_the_unit_of_the_median() {
+    fn ends_have_the_unit_of_the_estimate() {
         let ends = |unit: Unit, m, l, h| unit.ends(&interval(m, l, h)).unwrap();
-        assert_eq!(ends(Unit::Seconds, 8.94, 8.71, 9.2), "8.71–9.20");
-        assert_eq!(ends(Unit::Seconds, 0.9, 0.8, 1.1), "800–1100");
-        assert_eq!(ends(Unit::Seconds, 240.0, 180.0, 300.0), "3.00–5.00");
-        assert_eq!(ends(Unit::Seconds, 7e-7, 6e-7, 8e-7), "600–800");
-        assert_eq!(ends(Unit::Seconds, 0.0, 0.0, 0.001), "0–0.001");
-        assert_eq!(ends(Unit::Seconds, 0.001, -1e-9, 0.002), "0.00–2.00");
-        assert_eq!(ends(Unit::Bytes, 1.5 * 1024.0, 1024.0, 2048.0), "1.00–2.00");
+        assert_eq!(ends(Unit::Seconds, 8.94, 8.71, 9.2), "8.71–9.20 s");
+        assert_eq!(ends(Unit::Seconds, 0.9, 0.8, 1.1), "800–1100 ms");
+        assert_eq!(ends(Unit::Seconds, 240.0, 180.0, 300.0), "3.00–5.00 min");
+        assert_eq!(ends(Unit::Seconds, 7e-7, 6e-7, 8e-7), "600–800 ns");
+        assert_eq!(ends(Unit::Seconds, 0.0, 0.0, 0.001), "0–1 ms");
+        assert_eq!(ends(Unit::Seconds, 0.0, 0.0, 0.0), "0–0 s");
+        assert_eq!(ends(Unit::Seconds, 0.001, -1e-9, 0.002), "0.00–2.00 ms");
+        assert_eq!(
+            ends(Unit::Bytes, 1.5 * 1024.0, 1024.0, 2048.0),
+            "1.00–2.00 KiB"
+        );
         // 3.125 is rounded up, as everywhere.
-        assert_eq!(ends(Unit::Seconds, 3.125, 3.125, 3.125), "3.13–3.13");
-        assert_eq!(ends(Unit::Ratio, 716.0, 690.0, 741.0), "690–741");
+        assert_eq!(ends(Unit::Seconds, 3.125, 3.125, 3.125), "3.13–3.13 s");
+        assert_eq!(ends(Unit::Ratio, 716.0, 690.0, 741.0), "690–741×");
         assert_eq!(ends(Unit::Iterations, 1.0, 0.0, 2.0), "0–2");
     }
 

@@ -134,7 +134,7 @@ mod tests {
             escape("<b>|`x`*_\n@user [a](http://b)"),
             "&lt;b&gt;\\|\\`x\\`\\*\\_ &#64;user \\[a\\](http:&#47;/b)"
         );
-        assert_eq!(escape("8.94 s (8.71–9.20)"), "8.94 s (8.71–9.20)");
+        assert_eq!(escape("8.94 s (8.71–9.20 s)"), "8.94 s (8.71–9.20 s)");
     }
 
     #[test]

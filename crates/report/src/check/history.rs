@@ -8,7 +8,7 @@ use serde::Serialize;
 
 use super::{export_name, with_ends};
 use crate::json::document;
-use crate::units::{counted, number};
+use crate::units::{counted, join_values, number};
 
 /// The maximum length of a benchmark name in Bencher.
 const MAX_NAME_BYTES: usize = 1024;
@@ -106,7 +106,8 @@ fn entry(report: &CheckReport, value: &Value) -> Entry {
         name: export_name(report, value),
         unit,
         value: found.value / scale,
-        range: ends.map(|(low, high)| format!("{}–{}", number(low / scale), number(high / scale))),
+        // The tool shows the unit itself.
+        range: ends.map(|(low, high)| join_values(&number(low / scale), &number(high / scale), "")),
         extra,
     }
 }

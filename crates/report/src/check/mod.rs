@@ -144,7 +144,7 @@ fn export_name(report: &CheckReport, value: &Value) -> String {
     }
 }
 
-/// The measured value and its interval: `8.94 s (8.71–9.20)`.
+/// The measured value and its interval: `8.94 s (8.71–9.20 s)`.
 fn measured(line: &Line) -> String {
     match &line.measured {
         None => ABSENT.to_owned(),

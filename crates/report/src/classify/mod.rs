@@ -6,7 +6,7 @@ mod terminal;
 use std::collections::HashMap;
 
 use preheat_model::classify::{Benchmark, ClassifyReport, Measures};
-use preheat_model::stats::{Class, Consistency, Estimate};
+use preheat_model::stats::{Class, Consistency};
 
 use crate::units::{TIE, counted, duration, minus, ratio};
 
@@ -169,12 +169,6 @@ fn time(seconds: f64) -> String {
     minus(&duration(seconds))
 }
 
-/// The two ends of an interval of times.
-fn time_span(interval: &Estimate) -> Option<String> {
-    let (low, high) = (interval.low?, interval.high?);
-    (low.is_finite() && high.is_finite()).then(|| format!("{} to {}", time(low), time(high)))
-}
-
 /// The display name of each benchmark, with its file if the name is not unique.
 fn names(report: &ClassifyReport) -> Vec<String> {
     let mut seen: HashMap<&str, usize> = HashMap::new();
@@ -211,11 +205,5 @@ mod tests {
     fn negative_times_have_a_minus_sign() {
         assert_eq!(time(-0.284), "−284 ms");
         assert_eq!(time(0.284), "284 ms");
-        let interval = Estimate {
-            value: -0.1,
-            low: Some(-0.2),
-            high: Some(0.3),
-        };
-        assert_eq!(time_span(&interval).as_deref(), Some("−200 ms to 300 ms"));
     }
 }

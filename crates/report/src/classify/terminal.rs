@@ -7,9 +7,13 @@ use preheat_model::classify::{Benchmark, ClassifyReport, Measures, Start};
 use preheat_model::stats::{Class, Consistency, Estimate};
 
 use crate::classify;
+use crate::compare::interval;
 use crate::terminal::table::{Cell, Table, left, right};
 use crate::terminal::{Screen, Style, Terminal, clean, joined};
-use crate::units::{ABSENT, TOO_WIDE, counted, duration_parts, minus, ratio, span, too_wide};
+use crate::units::{
+    ABSENT, TOO_WIDE, Unit, counted, duration, duration_parts, duration_span, minus, ratio,
+    ratio_span, span, too_wide,
+};
 
 /// The maximum number of benchmarks to show in detail.
 const MAX_DETAILED: usize = 3;
@@ -194,25 +198,23 @@ fn with_words(bounds: String, interval: &Estimate) -> String {
 }
 
 fn show_numbers(screen: &mut Screen, benchmark: &Benchmark) {
-    let time = |interval: &Estimate| {
-        let bounds = classify::time_span(interval);
-        (
-            classify::time(interval.value),
-            bounds.map(|bounds| with_words(bounds, interval)),
-        )
+    let with = |number: String, bounds: Option<String>, of: &Estimate| {
+        (number, bounds.map(|bounds| with_words(bounds, of)))
     };
-    let times = |interval: &Estimate| {
-        let bounds = span(interval.low, interval.high);
-        (
-            ratio(interval.value),
-            bounds.map(|bounds| with_words(bounds, interval)),
-        )
+    let time = |of: &Estimate| {
+        let bounds = duration_span(of.value, of.low, of.high);
+        with(duration(of.value), bounds, of)
+    };
+    let times = |of: &Estimate| with(ratio(of.value), ratio_span(of.low, of.high), of);
+    let excess = |of: &Estimate| {
+        let bounds = interval(of, Unit::Seconds);
+        with(classify::time(of.value), bounds, of)
     };
     let rows = [
         ("first", Some(time(&benchmark.first))),
         ("steady", benchmark.steady.as_ref().map(time)),
         ("ratio", benchmark.ratio.as_ref().map(times)),
-        ("excess", benchmark.excess.as_ref().map(time)),
+        ("excess", benchmark.excess.as_ref().map(excess)),
     ];
     for (name, number) in rows {
         let (number, interval) = number.unwrap_or_else(|| (ABSENT.to_owned(), None));

@@ -17,8 +17,8 @@ use preheat_model::stats::Estimate;
 
 use crate::terminal::clean;
 use crate::units::{
-    ABSENT, MAX_PLAUSIBLE, WHOLE_PERCENT_FROM, bytes_f64, decimals, duration, minus, number, ratio,
-    signed_percent, too_wide,
+    ABSENT, MAX_PLAUSIBLE, WHOLE_PERCENT_FROM, bytes_f64, decimals, duration, join_differences,
+    minus, number, ratio, signed_percent, too_wide,
 };
 
 pub use html::compare_html;
@@ -77,15 +77,7 @@ fn margin(part: f64) -> String {
 /// Formats the interval of a relative change: `26 to 28`. Only narrow intervals have a
 /// decimal, since they share a column.
 fn percents(of: &Estimate) -> Option<String> {
-    percent_ends(of).map(|ends| joined(&ends, ""))
-}
-
-/// Joins the ends of an interval, which may be formatted alike: `26 to 28 ms`, `26 ms`.
-fn joined([low, high]: &[String; 2], unit: &str) -> String {
-    match low == high {
-        true => format!("{low}{unit}"),
-        false => format!("{low} to {high}{unit}"),
-    }
+    percent_ends(of).map(|[low, high]| join_differences(&low, &high, ""))
 }
 
 fn percent_ends(of: &Estimate) -> Option<[String; 2]> {
@@ -105,8 +97,8 @@ fn percent_ends(of: &Estimate) -> Option<[String; 2]> {
 }
 
 /// Formats the interval of a difference in one unit: `1.82 to 1.99 s`.
-fn interval(of: &Estimate, unit: Unit) -> Option<String> {
-    interval_ends(of, unit).map(|(ends, name)| joined(&ends, &name))
+pub(crate) fn interval(of: &Estimate, unit: Unit) -> Option<String> {
+    interval_ends(of, unit).map(|([low, high], name)| join_differences(&low, &high, &name))
 }
 
 /// The ends of an interval, and the unit that follows both.
@@ -159,7 +151,9 @@ fn change(quantity: &QuantityChange) -> String {
     };
     match ends {
         // An interval that is a single number adds nothing to the change.
-        Some((ends, unit)) if ends[0] != ends[1] => format!("{change} ({})", joined(&ends, &unit)),
+        Some(([low, high], unit)) if low != high => {
+            format!("{change} ({})", join_differences(&low, &high, &unit))
+        }
         _ => change,
     }
 }

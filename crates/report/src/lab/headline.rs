@@ -4,7 +4,7 @@ use preheat_model::lab::{Experiment, ExperimentId, LabReport, SampleKind, Series
 
 use crate::lab;
 use crate::lab::overview::USUAL_SIZE;
-use crate::units::{TOO_WIDE, duration, ratio, span, too_wide};
+use crate::units::{TOO_WIDE, duration, ratio, ratio_span, too_wide};
 
 /// The headline and the numbers behind it.
 pub(crate) struct Headline {
@@ -54,9 +54,9 @@ pub(crate) fn headline(report: &LabReport) -> Headline {
         detail.push_str(&format!(", {}", series.variant));
     }
     if let Some(interval) = series.ratio
-        && let Some(span) = span(interval.low, interval.high)
+        && let Some(span) = ratio_span(interval.low, interval.high)
     {
-        detail.push_str(&format!("; 95 % interval {span}×"));
+        detail.push_str(&format!("; 95 % interval {span}"));
         if too_wide(interval.low, interval.high) {
             detail.push_str(&format!(", {TOO_WIDE}"));
         }

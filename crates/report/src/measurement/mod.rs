@@ -8,8 +8,9 @@ use preheat_model::measurement::{ConfigurationResult, Decision, MeasurementRepor
 use preheat_model::run::Temperature;
 use preheat_model::stats::Estimate;
 
+use crate::compare::interval;
 use crate::json::document;
-use crate::units::{ABSENT, bytes, duration, duration_parts, signed_duration};
+use crate::units::{ABSENT, Unit, bytes, duration, duration_span, signed_duration, with_interval};
 use preheat_model::RemedyId;
 
 pub use html::measurement_html;
@@ -179,16 +180,17 @@ fn decision(report: &MeasurementReport) -> String {
     format!("From now on, `preheat start` starts this program with: {names}.")
 }
 
-/// A saving as a change in time: 7.3 s → −7.3 s (−7.6 to −7.0).
+/// A saving as a change in time: 7.3 s → −7.3 s (−7.6 to −7.0 s).
 fn saved(of: Estimate) -> String {
-    let value = signed_duration(-of.value);
-    match (of.low, of.high) {
-        (Some(low), Some(high)) => format!(
-            "{value} ({} to {})",
-            signed_duration(-high),
-            signed_duration(-low)
-        ),
-        _ => value,
+    let change = Estimate {
+        value: -of.value,
+        low: of.high.map(|high| -high),
+        high: of.low.map(|low| -low),
+    };
+    let value = signed_duration(change.value);
+    match interval(&change, Unit::Seconds) {
+        Some(within) => format!("{value} ({within})"),
+        None => value,
     }
 }
 
@@ -197,23 +199,11 @@ fn short(of: Estimate) -> String {
     signed_duration(-of.value)
 }
 
-/// A time with its interval: 931 ms (908–954).
+/// A time with its interval: 931 ms (908–954 ms).
 fn time(of: Option<Estimate>) -> String {
     let Some(of) = of else {
         return ABSENT.to_owned();
     };
-    match (of.low, of.high) {
-        (Some(low), Some(high)) => {
-            format!("{} ({})", duration(of.value), between(low, high))
-        }
-        _ => duration(of.value),
-    }
-}
-
-/// The ends of an interval, without the unit if they share it.
-fn between(low: f64, high: f64) -> String {
-    match (duration_parts(low), duration_parts(high)) {
-        (Some((low, unit)), Some((high, other))) if unit == other => format!("{low}–{high}"),
-        _ => format!("{}–{}", duration(low), duration(high)),
-    }
+    let bounds = duration_span(of.value, of.low, of.high);
+    with_interval(&duration(of.value), bounds.as_deref(), false)
 }

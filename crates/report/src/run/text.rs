@@ -10,7 +10,7 @@ use preheat_model::run::{
 use preheat_model::stats::{Class, Consistency, Estimate, MUCH_SLOWER};
 
 use crate::units::{
-    counted, duration, duration_span, number, ratio, span, too_wide, with_interval,
+    self, counted, duration, duration_span, number, ratio, too_wide, with_interval,
 };
 
 /// Waiting below this share of an item's time is not shown.
@@ -55,7 +55,7 @@ pub(crate) fn time_span(interval: &Estimate) -> Option<String> {
 
 /// The bounds of a ratio's interval: `172–260×`.
 pub(crate) fn ratio_span(interval: &Estimate) -> Option<String> {
-    span(interval.low, interval.high).map(|bounds| format!("{bounds}×"))
+    units::ratio_span(interval.low, interval.high)
 }
 
 /// A duration with its interval: `189 ms (180–199 ms)`.

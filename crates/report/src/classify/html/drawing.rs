@@ -7,12 +7,13 @@ use preheat_model::classify::{Benchmark, ClassifyReport};
 use preheat_model::stats::{Consistency, Estimate};
 
 use crate::classify;
+use crate::compare::interval;
 use crate::html::figure::{Figure, Table, folded, grid, legend};
 use crate::html::page::Page;
 use crate::html::plot::{Plot, downsample};
 use crate::html::scale::{Axis, extent};
 use crate::html::svg::Point;
-use crate::units::{ABSENT, duration, ratio, span};
+use crate::units::{ABSENT, Unit, duration, duration_span, ratio, ratio_span, with_interval};
 
 /// The maximum number of plots.
 const MAX_PLOTS: usize = 48;
@@ -136,12 +137,11 @@ fn table(benchmark: &Benchmark) -> Table {
     ]);
     table.words = vec![1];
     let absent = || ABSENT.to_owned();
-    let within = |number: String, span: Option<String>| match span {
-        Some(span) => format!("{number} ({span})"),
-        None => number,
-    };
-    let time = |i: Estimate| within(classify::time(i.value), classify::time_span(&i));
-    let times = |i: Estimate| within(ratio(i.value), span(i.low, i.high));
+    let within =
+        |number: String, span: Option<String>| with_interval(&number, span.as_deref(), false);
+    let time = |i: Estimate| within(duration(i.value), duration_span(i.value, i.low, i.high));
+    let times = |i: Estimate| within(ratio(i.value), ratio_span(i.low, i.high));
+    let excess = |i: Estimate| within(classify::time(i.value), interval(&i, Unit::Seconds));
     if benchmark.starts.len() > 1 {
         table.rows.push(vec![
             "all (95 %)".to_owned(),
@@ -150,7 +150,7 @@ fn table(benchmark: &Benchmark) -> Table {
             time(benchmark.first),
             benchmark.steady.map_or_else(absent, time),
             benchmark.ratio.map_or_else(absent, times),
-            benchmark.excess.map_or_else(absent, time),
+            benchmark.excess.map_or_else(absent, excess),
         ]);
     }
     for (at, start) in benchmark.starts.iter().enumerate().take(ROWS) {

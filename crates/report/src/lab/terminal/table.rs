@@ -127,6 +127,7 @@ fn intervals(rows: &[&Row]) -> Vec<String> {
     let before = known().map(|(low, _)| width(low)).max().unwrap_or(0);
     let after = known().map(|(_, high)| width(high)).max().unwrap_or(0);
     let text = |ends: &Option<(String, String)>| match ends {
+        // Of the ratios in the column before it, which has the unit.
         Some((low, high)) => format!("{low:>before$}–{high:<after$}"),
         None => String::new(),
     };
