@@ -46,6 +46,8 @@ pub use units::{bandwidth, bytes, duration};
 
 use preheat_model::units;
 
+// The unit tests of private functions use the reports of the integration tests, and every test
+// binary compiles them: only one more crate could share them between unit and integration tests.
 #[cfg(test)]
 #[path = "../tests/common/mod.rs"]
 mod fixture;
