@@ -86,19 +86,13 @@ def with_options(text: str, starts: str, iterations: Optional[str] = None) -> st
 
 def validate(limits: Sequence[str]) -> None:
     """Raises `InvalidLimit` if `preheat check` would reject these limits."""
-    # Limits are read before the input, which is empty: valid ones get as far as a valid one.
-    reason = _refusal(limits)
-    if reason == _refusal(["--time-to-first", "1 s"]):
+    done = _check("-", ["--validate", *limits], b"")
+    if done.returncode == 0:
         return
-    flag = re.fullmatch(r"invalid value '(.*)' for '(--[a-z-]+) <[^>]*>': (.*)", reason)
-    if flag is None:
-        raise InvalidLimit(reason, None, "")
-    raise InvalidLimit(flag[3], flag[2], flag[1])
-
-
-def _refusal(limits: Sequence[str]) -> str:
-    """The reason why `preheat check` rejects an empty document with these limits."""
-    return _reason(_plain(_check("-", limits, b"").stderr.decode(errors="replace")))
+    if done.stdout:
+        wrong = json.loads(done.stdout)
+        raise InvalidLimit(wrong["reason"], wrong["flag"], wrong["value"])
+    raise InvalidLimit(_reason(_plain(done.stderr.decode(errors="replace"))), None, "")
 
 
 def _check(

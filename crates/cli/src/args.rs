@@ -7,7 +7,7 @@ mod epilogue;
 mod start;
 mod values;
 
-pub use check::{CheckArguments, LimitArguments, ResultArguments};
+pub use check::{CheckArguments, InvalidFlag, LimitArguments, ResultArguments};
 pub use classify::ClassifyArguments;
 pub use compare::CompareArguments;
 pub use epilogue::Epilogue;
@@ -25,6 +25,7 @@ use preheat_lab::{DeviceChoice, FrameworkChoice};
 use preheat_model::lab::ExperimentId;
 use preheat_model::run::{IterationRule, Temperature};
 
+use crate::exit;
 use crate::output::any_terminal_width;
 use crate::show::{ExportArguments, ShowArguments};
 
@@ -59,7 +60,14 @@ impl Arguments {
         let mut command = Arguments::of_width(width);
         let parsed = (command.try_get_matches_from_mut(std::env::args_os()))
             .and_then(|matches| Arguments::from_arg_matches(&matches));
-        parsed.unwrap_or_else(|why| with_tip(why.format(&mut command)).exit())
+        parsed.unwrap_or_else(|why| {
+            if std::env::args_os().any(|argument| argument == "--validate")
+                && let Some(invalid) = InvalidFlag::of(&why, &command)
+            {
+                exit::invalid(&invalid);
+            }
+            with_tip(why.format(&mut command)).exit()
+        })
     }
 
     /// The flags, with help texts of this width.

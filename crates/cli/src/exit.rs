@@ -10,6 +10,8 @@ use preheat_model::run::Manifest;
 
 use thiserror::Error;
 
+use crate::args::InvalidFlag;
+
 /// A check failed, or a comparison regressed.
 pub const REGRESSED: u8 = 1;
 /// Wrong usage or unreadable input.
@@ -36,6 +38,13 @@ pub fn report(error: &anyhow::Error) -> ExitCode {
     complain(&format!("{error:#}"));
     let user_error = error.is::<Usage>() || error.is::<preheat_lab::PlanError>();
     ExitCode::from(if user_error { USAGE } else { FAILED })
+}
+
+/// Writes an invalid flag to standard output as JSON, and exits.
+pub fn invalid(flag: &InvalidFlag) -> ! {
+    let text = serde_json::to_string(flag).unwrap_or_default();
+    let _ = writeln!(io::stdout(), "{text}");
+    std::process::exit(USAGE.into())
 }
 
 /// The maximum number of lines of standard error to show.

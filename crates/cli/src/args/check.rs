@@ -1,12 +1,15 @@
 //! The flags of `preheat check`.
 
+use std::error::Error;
 use std::path::PathBuf;
 
 use clap::Args;
+use clap::error::{ContextKind, ContextValue};
 use preheat_analyze::check::{Limit, headroom, limit};
 use preheat_model::Quantity;
 use preheat_model::check::Limited;
 use preheat_model::run::IterationRule;
+use serde::Serialize;
 
 use super::TEMPLATE;
 use super::epilogue::{Epilogue, Note, Row};
@@ -86,11 +89,42 @@ pub struct CheckArguments {
     #[arg(long)]
     pub fail_on_inconclusive: bool,
 
+    /// Only read the limits; one that is invalid is written to standard output as JSON
+    #[arg(long, hide = true)]
+    pub validate: bool,
+
     #[command(flatten)]
     pub limits: LimitArguments,
 
     #[command(flatten)]
     pub results: ResultArguments,
+}
+
+/// A flag whose value is rejected, for programs that pass on limits.
+#[derive(Debug, PartialEq, Serialize)]
+pub struct InvalidFlag {
+    flag: String,
+    value: String,
+    reason: String,
+}
+
+impl InvalidFlag {
+    /// The flag of `preheat check --validate` that the error is about; `None` for other errors.
+    pub fn of(error: &clap::Error, command: &clap::Command) -> Option<InvalidFlag> {
+        let (Some(ContextValue::String(shown)), Some(ContextValue::String(value))) = (
+            error.get(ContextKind::InvalidArg),
+            error.get(ContextKind::InvalidValue),
+        ) else {
+            return None;
+        };
+        let mut flags = command.find_subcommand("check")?.get_arguments();
+        let flag = flags.find(|flag| flag.to_string() == *shown)?;
+        Some(InvalidFlag {
+            flag: format!("--{}", flag.get_long()?),
+            value: value.clone(),
+            reason: error.source()?.to_string(),
+        })
+    }
 }
 
 // Limits as flags; they override those of the budget. (A doc comment here would become the
@@ -188,6 +222,25 @@ mod tests {
     use preheat_analyze::check::Budget;
 
     use super::*;
+
+    #[test]
+    fn an_invalid_limit_is_described_by_its_fields() {
+        let invalid = |arguments: &[&str]| {
+            let mut command = crate::args::Arguments::of_width(80);
+            let words = ["preheat", "check", "--validate", "rec"];
+            let error = command.try_get_matches_from_mut(words.iter().chain(arguments));
+            InvalidFlag::of(&error.expect_err("it is invalid"), &command)
+        };
+        let time = invalid(&["--first", "1 parsec"]).expect("a limit");
+        assert_eq!((&*time.flag, &*time.value), ("--first", "1 parsec"));
+        assert!(
+            !time.reason.is_empty() && !time.reason.contains("--first"),
+            "{time:?}"
+        );
+        let cause = invalid(&["--cause", "dreaming=1s"]).expect("a limit");
+        assert_eq!((&*cause.flag, &*cause.value), ("--cause", "dreaming=1s"));
+        assert_eq!(invalid(&["--unknown"]), None);
+    }
 
     #[test]
     fn the_budget_in_the_help_can_be_read() {
