@@ -338,10 +338,10 @@ mod tests {
         assert_eq!(records.len(), 10_001);
         assert!((0..10_000).all(|number| records[number as usize] == (Kind::Thread as u8, number)));
         assert_eq!(records[10_000], (Kind::Line as u8, 0));
-        let before = std::fs::metadata(&file.path()).expect("the file").len();
+        let before = std::fs::metadata(file.path()).expect("the file").len();
         assert_eq!(writer.finish(), None);
         assert_eq!(file.records().0, records);
-        assert!(std::fs::metadata(&file.path()).expect("the file").len() < before);
+        assert!(std::fs::metadata(file.path()).expect("the file").len() < before);
     }
 
     #[test]
@@ -360,7 +360,7 @@ mod tests {
         let (records, state) = file.records();
         assert_eq!(state, State::Full as u32);
         assert_eq!(records.len() as u64, 300_000 - dropped + 1);
-        let length = std::fs::metadata(&file.path()).expect("the file").len();
+        let length = std::fs::metadata(file.path()).expect("the file").len();
         assert!(length <= limit);
     }
 }
