@@ -1,7 +1,7 @@
 //! Notable facts about this machine, in a few sentences.
 
 use super::{Experiment, ExperimentId, LabReport, Series, names};
-use crate::units::{bandwidth, bytes, duration, ratio};
+use crate::units::{bandwidth, bytes, duration, number, ratio};
 
 /// Pinned copies that are faster by at least this factor are mentioned.
 const PINNING_HELPS: f64 = 1.5;
@@ -53,7 +53,7 @@ fn slowest_first(report: &LabReport) -> Option<String> {
     Some(format!(
         "The first {what} {} takes as long as {} steady ones: {} against {}.",
         location(experiment),
-        ratio(median_ratio(series)).trim_end_matches('×'),
+        number(median_ratio(series)),
         duration(series.first),
         duration(series.steady?)
     ))
