@@ -2,13 +2,14 @@
 //! ahead, and `-v` names the line.
 
 use std::fs;
-use std::os::unix::fs::FileExt;
+use std::os::unix::fs::{FileExt, symlink};
+use std::path::Path;
 use std::process::Command;
 
 mod support;
 #[path = "start/warm.rs"]
 mod warm;
-use support::{require, run};
+use support::{python_with, require, run};
 use warm::{Observed, Warm, as_is, until};
 
 const PROGRAM: [&str; 2] = ["venv/bin/python", "program.py"];
@@ -703,5 +704,98 @@ fn objects_of_libraries_change_before_an_import() {
             format!("{value}\n"),
             "{code}"
         );
+    }
+}
+
+/// pytest finds conftest files and plugins at each start, and rewrites the assertions in them.
+#[test]
+fn tests_are_run_with_what_pytest_finds() {
+    let Some(warm) = python_with("torch").and_then(Warm::with) else {
+        return;
+    };
+    let Some(has_pytest) = python_with("pytest") else {
+        return;
+    };
+    let packages = warm.venv();
+    let has_pytest = has_pytest.to_str().expect("its path is text");
+    let ask = "import pytest, os; print(os.path.dirname(os.path.dirname(pytest.__file__)), end='')";
+    let theirs = warm.plain(&[has_pytest, "-c", ask]).output();
+    let theirs = String::from_utf8(theirs.expect("it starts").stdout).expect("a path");
+    // Without the other packages that are installed there.
+    for name in [
+        "pytest",
+        "_pytest",
+        "py.py",
+        "pluggy",
+        "iniconfig",
+        "packaging",
+        "pygments",
+    ] {
+        let linked = symlink(Path::new(&theirs).join(name), packages.join(name));
+        linked.expect("pytest is linked");
+    }
+    fs::create_dir(warm.directory.join("tests")).expect("a directory for the tests");
+    write(
+        &warm,
+        "conftest.py",
+        "import pytest
+@pytest.fixture
+def value():
+    return 3
+def pytest_runtest_logreport(report):
+    if report.when == 'call':
+        print(report.nodeid, report.outcome, report.longrepr)
+",
+    );
+    write(
+        &warm,
+        "plugin.py",
+        "def check(left):\n    assert left == [1, 2], 'of the plugin'\n",
+    );
+    write(
+        &warm,
+        "tests/test_one.py",
+        "import numpy, plugin, torch
+def test_fails(value):
+    assert {'a': [1, value]} == {'a': [1, 2]}
+def test_fails_in_the_plugin(value):
+    plugin.check([1, value])
+def test_passes():
+    print(torch.get_num_threads(), torch.zeros(2).sum().item())
+    assert numpy.arange(3).sum() == 3
+",
+    );
+    write(
+        &warm,
+        "runs.py",
+        "import sys\nfrom pytest import console_main\nsys.exit(console_main())\n",
+    );
+    let options = [
+        "-s",
+        "-p",
+        "no:terminal",
+        "-p",
+        "no:cacheprovider",
+        "-p",
+        "plugin",
+    ];
+    for first in [&["-m", "pytest"][..], &["runs.py"]] {
+        let words = [&["venv/bin/python"], first, &options, &["tests"]].concat();
+        warm.warm_up(&words, &as_is);
+        let many = warm.same(&words, &as_is).out;
+        assert!(
+            many.contains("assert {'a': [1, 3]} == {'a': [1, 2]}"),
+            "{many}"
+        );
+        assert!(many.contains("AssertionError: of the plugin"), "{many}");
+        let listed = run(&mut warm.preheat(&["--list", "-v"])).out;
+        assert!(listed.contains("known only then"), "{listed}");
+        // No file that an earlier start has executed is changed.
+        let sets = "import os\nos.environ['OMP_NUM_THREADS'] = '3'\n";
+        write(&warm, "tests/conftest.py", sets);
+        let three = warm.same(&words, &as_is).out;
+        assert!(three.contains("3 0.0\n"), "{three}");
+        fs::remove_file(warm.directory.join("tests/conftest.py")).expect("it goes");
+        assert_eq!(warm.same(&words, &as_is).out, many);
     }
 }

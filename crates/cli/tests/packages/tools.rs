@@ -236,8 +236,7 @@ with fsspec.open('file://%s/made.txt' % __import__('os').getcwd(), 'w') as file:
             ("pytest.ini", "[pytest]\n"),
         ],
         Write("pytest.ini", "[pytest]\npython_functions = other_*\n"),
-    )
-    .plain("pytest"),
+    ),
     program(
         "coverage",
         &[

@@ -24,6 +24,11 @@ GENERATED = "_remote_module_non_scriptable"
 HARMLESS = {"/dev/null", "/dev/urandom", "/dev/random"}
 
 
+# The module that pytest loads when it runs tests, rather than when a library imports pytest, and
+# why only pytest itself is imported ahead then.
+PYTEST = "_pytest.helpconfig"
+RUNS_TESTS = "runs tests with conftest files and plugins that are known only then"
+
 # Threads that a fork may lose: jemalloc, of which pyarrow has its own, then does their work in the
 # threads that allocate.
 DISPENSABLE = {"jemalloc_bg_thd"}
@@ -98,7 +103,8 @@ def find_safe(plan, tools, hook=None):
     left_out = set(BY_PROGRAM)
     before = Before(plan, tools, hook)
     found.uses = before.uses
-    only = [] if hook and plan.finalizes else before.restrict(found)
+    why = RUNS_TESTS if PYTEST in plan.modules else None
+    only = [] if hook and plan.finalizes else before.restrict(found, why)
     if only is None and tools.searches_elsewhere in plan.facts:
         only = before.restrict(found, "changes " + tools.searches_elsewhere[0])
     libraries = sorted(name for name in before.sets if name.startswith(plan.libraries))
@@ -275,7 +281,7 @@ class Before:
         if why is None and not self.influences:
             return None
         found.is_restricted = True
-        where, _, what = (self.influences or [self.name + " " + why])[0].partition(" ")
+        where, _, what = (self.name + " " + why if why else self.influences[0]).partition(" ")
         found.left_out.append(("what is imported after " + where, what))
         found.reason = "%s %s before it imports" % (where, what)
         self.plan.tell("leaving out what is imported after %s: it %s" % (where, what))

@@ -66,12 +66,11 @@ pub(crate) struct Ahead {
 }
 
 /// Modules that change how others are imported or behave: their position in the order of
-/// imports matters. The one of pytest is loaded when it runs tests, and the one of coverage when it
-/// runs a program, rather than when a library imports them.
-const BENDERS: [&str; 8] = [
+/// imports matters. The one of coverage is loaded when it runs a program, rather than when a library
+/// imports it.
+const BENDERS: [&str; 7] = [
     "gevent",
     "eventlet",
-    "_pytest.helpconfig",
     "pydevd",
     "debugpy",
     "coverage.cmdline",
