@@ -175,6 +175,8 @@ late.join()
     let note = report.notes.iter().find(|note| note.contains("iterate"));
     let note = note.expect("it is said");
     assert!(note.starts_with("3 threads of 2 processes"), "{note}");
+    // By how much they came later: the report's times are means over the starts.
+    assert_eq!(note.matches(" later (").count(), 2, "{note}");
 }
 
 /// A matrix product, as an ONNX model of 4 × 8 numbers.

@@ -62,7 +62,9 @@ pub(super) fn note(trace: &StartTrace, found: &Detected) -> Option<String> {
     if count == 0 {
         return None;
     }
-    let seconds = |time: u64| units::duration(time as f64 * 1e-9);
+    // The report has means over the starts, which times of one start do not compare to.
+    let first = found.iterations.first().map_or(0, |(_, end)| *end);
+    let later = |time: u64| units::duration(time.saturating_sub(first) as f64 * 1e-9);
     let mut processes: Vec<usize> = found.others.iter().map(|other| other.process).collect();
     processes.push(found.process);
     processes.sort_unstable();
@@ -80,9 +82,9 @@ pub(super) fn note(trace: &StartTrace, found: &Detected) -> Option<String> {
             count => format!("{count} iterations"),
         };
         format!(
-            "{} of process {pid} after {} ({count})",
+            "{} of process {pid} {} later ({count})",
             name(trace, found, other),
-            seconds(other.first),
+            later(other.first),
         )
     });
     let listed: Vec<String> = listed.collect();
