@@ -67,6 +67,9 @@ fn are_separate(report: &RunReport) {
         .iter()
         .any(|name| name.ends_with(" -c, imports torch"));
     assert!(imports, "{names:?}");
+    // Its hooks are missing, but its time is accounted for.
+    let notes = report.notes.join("\n");
+    assert!(!notes.contains("are not recorded"), "{notes}");
     let compilers = names.iter().any(|name| name.contains("g++"));
     assert!(compilers, "{names:?}");
     // Little is left that has no phase, and nothing is counted twice.

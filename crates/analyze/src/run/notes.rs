@@ -7,9 +7,11 @@ pub(super) use doubts::Doubts;
 use super::detail::detailed;
 use super::examine::{Examined, MAX_ITERATIONS};
 use super::iterations::{Decision, together};
+use super::path::is_compile_worker;
 use super::summary::Group;
 use super::timers::{Regions, listed, unpaired};
-use super::trace::Process;
+use super::torch_compile;
+use super::trace::{Process, SpanKind, StartTrace};
 use super::{IterationRule, IterationsBy, Recording};
 use crate::units;
 
@@ -141,7 +143,8 @@ fn unseen_python(recording: &Recording, notes: &mut Notes) {
         for (at, process) in start.processes.iter().enumerate() {
             let file = process.program.rsplit('/').next().unwrap_or_default();
             let arguments = || process.arguments.iter().skip(1);
-            if file.starts_with("python") && process.python_began.is_none() && at_work(process) {
+            let is_unseen = process.python_began.is_none() && at_work(process);
+            if file.starts_with("python") && is_unseen && !is_compilers(process, start) {
                 let options = arguments().take_while(|word| word.starts_with('-'));
                 let isolated = options.into_iter().find(|word| {
                     !word.starts_with("--") && word.contains(['I', 'E', 'S']) && word.len() <= 4
@@ -172,6 +175,24 @@ fn unseen_python(recording: &Recording, notes: &mut Notes) {
             }
         }
     }
+}
+
+/// Returns true if torch.compile started a process. Its time counts as kernel compilation.
+fn is_compilers(process: &Process, start: &StartTrace) -> bool {
+    if is_compile_worker(process) {
+        return true;
+    }
+    let mut parents = (start.processes.iter()).filter(|parent| parent.pid == process.parent);
+    parents.any(|parent| {
+        let mut spans = parent.threads.iter().flat_map(|thread| &thread.spans);
+        spans.any(|span| {
+            let text = || parent.texts.get(span.detail as usize);
+            let around = span.begin <= process.began && process.began <= span.end;
+            around
+                && span.what == SpanKind::Range
+                && text().is_some_and(|text| torch_compile::is_part(text))
+        })
+    })
 }
 
 /// Programs that start another program with a different environment or as a different user.

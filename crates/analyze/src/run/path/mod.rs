@@ -28,7 +28,7 @@ use samples::portion;
 use sink::Sink;
 use sweep::Sweep;
 
-pub(super) use children::{is_compiler, is_preheat_start, name as program_name};
+pub(super) use children::{is_compile_worker, is_compiler, is_preheat_start, name as program_name};
 pub(super) use names::thread_name;
 pub(super) use parts::{Part, at_most};
 pub(super) use phases::{main_thread, root};
