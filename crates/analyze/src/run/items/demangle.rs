@@ -1,5 +1,5 @@
 //! Demangles kernel names: `_ZN2at6native29vectorized_elementwise_kernelILi4E…` becomes
-//! `at::native::vectorized_elementwise_kernel`.
+//! `at::native::vectorized_elementwise_kernel`. Names of Rust are demangled too.
 //!
 //! Template arguments and parameters are dropped: with them a name of PyTorch fills a page.
 //! Of names that cannot be parsed, the namespaces and the function are read; anything else
@@ -9,7 +9,7 @@ use cpp_demangle::{DemangleOptions, Symbol};
 
 /// The readable name of a kernel or function.
 pub(in crate::run) fn kernel(raw: &str) -> String {
-    match demangled(raw).or_else(|| qualified(raw)) {
+    match rust(raw).or_else(|| demangled(raw)).or_else(|| qualified(raw)) {
         Some(name) => name,
         None => raw.to_owned(),
     }
@@ -35,6 +35,41 @@ fn qualified(raw: &str) -> Option<String> {
         rest = &name[length..];
     }
     (parts.len() > 1).then(|| parts.join("::"))
+}
+
+/// A name of Rust without type arguments: `<T>::method` and `<T as Trait>::method` become
+/// `T::method`.
+fn rust(raw: &str) -> Option<String> {
+    // Names of older compilers are those of C++ with a hash.
+    let hash = raw.strip_suffix('E').and_then(|raw| raw.rsplit_once("17h"));
+    let is_old = raw.starts_with("_ZN") && hash.is_some_and(|(_, hash)| hash.len() == 16);
+    if !raw.starts_with("_R") && !is_old {
+        return None;
+    }
+    let whole = format!("{:#}", rustc_demangle::try_demangle(raw).ok()?);
+    let (of, rest) = match whole.strip_prefix('<') {
+        Some(inner) => inner.split_at(closing(inner)?),
+        None => ("", whole.as_str()),
+    };
+    let of = without_template_arguments(of);
+    let of = of.split(" as ").next().unwrap_or_default();
+    let rest = without_template_arguments(rest.strip_prefix('>').unwrap_or(rest));
+    let name = format!("{of}{rest}").replace("::::", "::");
+    Some(name.trim_end_matches("::").to_owned())
+}
+
+/// Where the angle bracket closes that was opened before this text.
+fn closing(text: &str) -> Option<usize> {
+    let mut depth = 0usize;
+    for (at, c) in text.char_indices() {
+        match c {
+            '<' => depth += 1,
+            '>' if depth == 0 => return Some(at),
+            '>' => depth -= 1,
+            _ => {}
+        }
+    }
+    None
 }
 
 fn demangled(raw: &str) -> Option<String> {
@@ -112,6 +147,20 @@ mod tests {
             ("_ZNK1aptEv", "a::operator->"),
             ("_Z99999999999999999999999x", "_Z99999999999999999999999x"),
             ("", ""),
+        ] {
+            assert_eq!(kernel(raw), name, "{raw}");
+        }
+        for (raw, name) in [
+            ("_RNvCs15kBYyAo9fc_7mycrate3foo", "mycrate::foo"),
+            ("_RNvMs_Cs4Cv8Wi1oAIB_7mycrateNtB4_7Example3foo", "mycrate::Example::foo"),
+            (
+                "_RNvXs_Cs4Cv8Wi1oAIB_7mycrateNtB4_7ExampleNtB4_5Trait3foo",
+                "mycrate::Example::foo",
+            ),
+            ("_RINvCs4Cv8Wi1oAIB_7mycrate7examplelE", "mycrate::example"),
+            ("_ZN3foo3bar17h05af221e174051e9E", "foo::bar"),
+            ("_RNvC", "_RNvC"),
+            ("_Rust_function", "_Rust_function"),
         ] {
             assert_eq!(kernel(raw), name, "{raw}");
         }
