@@ -10,6 +10,7 @@ mod extract;
 
 use std::ffi::{OsStr, OsString};
 use std::fs;
+use std::os::unix::ffi::OsStrExt;
 use std::thread::sleep;
 use std::time::{Duration, Instant};
 
@@ -26,8 +27,10 @@ pub use extract::observed;
 /// The directory of the plain starts that are recorded first.
 pub const PLAIN: &str = "observe";
 
-/// The directory of starts that only prepare something.
-const PREPARE: &str = "prepare";
+/// The prefix of the directories of starts that only prepare something. Processes that such a start
+/// leaves in the background are recorded too, and may write a file while the directory is being
+/// removed. So each has another directory, and what remains is removed when all starts have ended.
+const PREPARE: &str = "prepare-";
 
 /// A command to measure.
 pub struct Measurement<'a> {
@@ -137,7 +140,11 @@ impl<'a> Measurement<'a> {
 
     /// Runs a start with this remedy; `failed` is the reason if it does not succeed.
     fn prepare_with(&self, remedy: Remedy, flags: &[&OsStr], failed: Reason) -> Result<(), Reason> {
-        let mut request = self.request(self.with(&[remedy], flags)?, PREPARE);
+        let directory = match flags.is_empty() {
+            true => format!("{PREPARE}{}-learning", remedy.id()),
+            false => format!("{PREPARE}{}", remedy.id()),
+        };
+        let mut request = self.request(self.with(&[remedy], flags)?, &directory);
         request.starts = Some(1);
         let recorded = record(&request, |_| {});
         let _ = fs::remove_dir_all(&request.output);
@@ -178,10 +185,21 @@ impl<'a> Measurement<'a> {
             prepared.wait();
         });
         prepared.wait();
+        self.remove_preparations();
         Ok(Measured {
             standbys: prepared.made.standbys(),
             manifests: manifests?,
         })
+    }
+
+    /// Removes the directories of preparations that could not be removed before.
+    fn remove_preparations(&self) {
+        let entries = fs::read_dir(&self.request.output).into_iter().flatten();
+        for entry in entries.flatten() {
+            if entry.file_name().as_bytes().starts_with(PREPARE.as_bytes()) {
+                let _ = fs::remove_dir_all(entry.path());
+            }
+        }
     }
 
     /// The command line of `preheat start` with these remedies.
