@@ -245,6 +245,7 @@ mod tests {
             age: Duration::from_secs(300),
             memory: 64 << 20,
             served: Some(3),
+            recorded: false,
             left_out: vec![("this".into(), "prints when it is imported".into())],
             standbys: vec![RunningStandby {
                 process: 9,

@@ -241,7 +241,9 @@ impl Prepared {
     }
 }
 
-// The warm parents that a measurement has created: waits for their standbys, and stops them.
+// The warm parents that a measurement has created: waits for their standbys, and stops them. Its
+// starts are recorded, so they use no others. A parent that an earlier start has requested may
+// become ready at any time; its standbys must not be mistaken for those of the measurement.
 
 /// The longest wait for standbys, and the polling interval.
 const READY_WITHIN: Duration = Duration::from_secs(600);
@@ -266,7 +268,7 @@ impl Made {
 
     fn running(&self) -> impl Iterator<Item = Running> {
         let running = of(&self.command).into_iter();
-        running.filter(|parent| !self.before.contains(&parent.id))
+        running.filter(|parent| parent.recorded && !self.before.contains(&parent.id))
     }
 
     /// The standbys of these parents.

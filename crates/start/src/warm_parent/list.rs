@@ -43,6 +43,8 @@ pub struct Running {
     pub memory: u64,
     /// The number of starts that it has served; `None` if it does not answer.
     pub served: Option<u64>,
+    /// It serves recorded starts, and no others.
+    pub recorded: bool,
     /// Modules that it does not import, with the reasons.
     pub left_out: Vec<(String, String)>,
     /// Its standbys.
@@ -75,12 +77,23 @@ pub fn list() -> io::Result<Vec<Running>> {
             age: now.saturating_sub(Duration::from_secs(parent.began)),
             memory: memory(parent.process),
             served: served(&parent),
+            recorded: is_recorded(&parent),
             left_out: parent.not_ahead(),
             standbys: standbys(&parent),
             program: parent.program,
             place: parent.working_directory,
         })
         .collect())
+}
+
+/// Returns true if the recorder was preloaded when it was created: starts compare the variable.
+fn is_recorded(parent: &Parent) -> bool {
+    let mut known = parent.asked.environment.iter();
+    let preloaded = known.find(|(name, _)| name == b"LD_PRELOAD");
+    preloaded.is_some_and(|(_, value)| {
+        let first = value.split(|&byte| byte == b':').next();
+        first.is_some_and(|path| path.ends_with(b"/libpreheat.so"))
+    })
 }
 
 fn standbys(parent: &Parent) -> Vec<RunningStandby> {
