@@ -493,6 +493,36 @@ fn a_use_that_an_edit_adds_redirects_imports() {
     assert_eq!(same, (&plain.out, &plain.err[..], plain.status));
 }
 
+/// As the listeners of numba: an import uses a key of a `defaultdict`, and the program has used it before.
+#[test]
+fn a_key_that_appears_at_its_first_use() {
+    let Some(warm) = Warm::new() else { return };
+    let packages = warm.venv();
+    for (name, text) in [
+        (
+            "listens.py",
+            "import collections\nlisteners = collections.defaultdict(list)\n\
+             def listen(key):\n    listeners[key].append(key)\n    return key\n",
+        ),
+        (
+            "compiles.py",
+            "import listens\nlistens.listeners['a'].append(1)\nlistens.listeners['a'].pop()\n\
+             listens.listeners['b'].append(2)\n",
+        ),
+    ] {
+        fs::write(packages.join(name), text).expect("it is written");
+    }
+    let text = "import sys, json, listens\ndef main():\n    \
+                for key in sys.argv[1:]: print(listens.listen(key))\n    \
+                import compiles\n    print(sorted(map(str, listens.listeners.items())))\nmain()\n";
+    fs::write(warm.directory.join("program.py"), text).expect("it is written");
+    let program = ["venv/bin/python", "program.py"];
+    warm.warm_up(&program, &as_is);
+    for keys in [&[][..], &["a"], &["b"]] {
+        warm.same(&[&program[..], keys].concat(), &as_is);
+    }
+}
+
 /// The parent has run the imports of the file; what follows changes what they have bound.
 #[test]
 fn code_after_the_first_lines_influences_later_imports() {

@@ -257,12 +257,26 @@ class Items:
 
         return repeat
 
+    def is_default(self, value):
+        """Returns True for a list, dict or set that a `defaultdict` has created for a key. The
+        program may use that key too, before it imports the module."""
+        if type(self.value).__name__ != "defaultdict":
+            return False
+        kind = self.value.default_factory
+        return kind in (list, dict, set) and type(value) is kind
+
     def exchange(self, before, after):
-        for key in before:
-            if key not in after:
+        for key, value in before.items():
+            # An empty one stays, so that the program gets the same object.
+            if key not in after and (value or not self.is_default(value)):
                 dict.pop(self.value, key, None)
                 self.changed(key, None)
         for key, value in after.items():
+            if key not in before and self.is_default(value):
+                theirs = dict.get(self.value, key, value)
+                if theirs is not value and type(theirs) is type(value):
+                    (theirs.extend if type(value) is list else theirs.update)(value)
+                    continue
             dict.__setitem__(self.value, key, value)
             self.changed(key, value)
 
