@@ -12,7 +12,7 @@ use crate::identity::name;
 
 /// Names of functions and attributes that can influence imports. Environment variables are
 /// handled by name elsewhere; `load_dotenv` sets some that no file mentions.
-pub(crate) const INFLUENCES: [&str; 44] = [
+pub(crate) const INFLUENCES: [&str; 46] = [
     "simplefilter",
     "filterwarnings",
     "resetwarnings",
@@ -46,6 +46,9 @@ pub(crate) const INFLUENCES: [&str; 44] = [
     "settrace",
     "setprofile",
     "addaudithook",
+    // They measure imports.
+    "cProfile",
+    "tracemalloc",
     // Exit functions, including those of modules, are called in reverse order.
     "atexit",
     "monkey",
