@@ -11,12 +11,16 @@ The third audit, `python audit.py preheat third`, needs other packages:
     apt install octave ruby perl golang-go php-cli ffmpeg python3-opencv
     CGO_ENABLED=0 go build primes.go
 
-The fourth audit:
+The fourth audit, `python audit.py preheat fourth`:
 
     venv/bin/pip install warp-lang tinygrad pytensor faiss-cpu cvxpy rdkit mypy datasette ray
     apt install gnuplot-nox
-    PATH=$PWD/venv/bin:$PATH python audit.py preheat warp_particles tinygrad_step pytensor_model \
-        faiss_search cvxpy_solve rdkit_molecules mypy_check datasette_query ray_tasks plot.gp
+
+The fifth audit, `python audit.py preheat fifth`:
+
+    venv/bin/pip install librosa shap umap-learn qiskit qiskit-aer pyscf pyspark torch diffusers \
+        stable-baselines3
+    apt install swi-prolog-nox sbcl
 
 Each program is recorded twice. In the first run its own timers are compared with the first and
 the steady iteration. In the second it runs behind `/usr/bin/time -v`, Python with `-X importtime`,
@@ -53,13 +57,22 @@ for command, step in [
 ]:
     PROGRAMS[command[-1].removeprefix("./")] = (command, ["--iterations", f"lines:^begin=>^{step}"])
 PROGRAMS["transcode.sh"] = (["./transcode.sh"], ["--iterations", "lines:^clip"])
-SECOND = list(PROGRAMS)[: len(PROGRAMS) - len(THIRD) - 7]
+AUDITS = {"third": list(PROGRAMS)[len(PYTHON) + 3 :]}
 FOURTH = [
     "warp_particles", "tinygrad_step", "pytensor_model", "faiss_search", "cvxpy_solve",
     "rdkit_molecules", "mypy_check", "datasette_query", "ray_tasks",
 ]
 PROGRAMS |= {name: (["python", name + ".py"], []) for name in FOURTH}
 PROGRAMS["plot.gp"] = (["gnuplot", "plot.gp"], ["--iterations", "lines:^begin=>^plot"])
+AUDITS["fourth"] = [*FOURTH, "plot.gp"]
+FIFTH = [
+    "librosa_mel", "shap_values", "umap_embed", "qiskit_circuit", "pyscf_energy", "spark_count",
+    "sb3_ppo", "diffusers_denoise",
+]
+PROGRAMS |= {name: (["python", name + ".py"], []) for name in FIFTH}
+PROGRAMS["queens.pl"] = (["swipl", "queens.pl"], ["--iterations", "lines:^begin=>^solve"])
+PROGRAMS["primes.lisp"] = (["sbcl", "--script", "primes.lisp"], ["--iterations", "lines:^begin=>^sieve"])
+AUDITS["fifth"] = [*FIFTH, "queens.pl", "primes.lisp"]
 
 IMPORTS = ("Python imports", "bytecode compilation", "library loading")
 
@@ -142,6 +155,7 @@ def cell(pair, unit):
 
 def main():
     preheat, names = sys.argv[1], sys.argv[2:] or list(PROGRAMS)
+    names = [name for given in names for name in AUDITS.get(given, [given])]
     columns = ["first", "steady", "time to first", "imports", "peak"]
     print("| program | " + " | ".join(columns) + " | causes − time to first |")
     print("|---" * (len(columns) + 2) + "|")
