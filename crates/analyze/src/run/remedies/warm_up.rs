@@ -39,14 +39,21 @@ struct Repeated {
 
 impl Repeated {
     fn saved(&self) -> f64 {
-        self.first - self.later
+        self.first - self.later - self.waited_longer()
+    }
+
+    /// The part of the excess in which the first one waited for a processor.
+    fn waited_longer(&self) -> f64 {
+        let idle = self.beyond.iter().filter(|part| part.cause == Cause::Idle);
+        let idle: f64 = idle.map(|part| part.seconds).sum();
+        (self.waited * self.first).min(idle.max(0.0))
     }
 
     fn is_slower_at_first(&self) -> bool {
         let sure = self.ratio.map(|ratio| ratio.low.unwrap_or(ratio.value));
         let least = MIN_SAVING.max(MIN_PART * self.later);
         let waited = self.waited * self.first;
-        self.saved() - waited >= least && sure.is_none_or(|low| low > 1.0)
+        self.first - self.later - waited >= least && sure.is_none_or(|low| low > 1.0)
     }
 }
 
@@ -80,13 +87,20 @@ pub(super) fn warm_up(case: &RemedyInput) -> Option<Suggestion> {
         units::duration(saved),
         repeated.of,
         units::duration(repeated.first),
-        units::duration(repeated.later),
+        units::duration(repeated.first - saved),
     );
     let is_faster = repeated
         .second
         .is_some_and(|second| second < repeated.first);
     if let Some(alone) = alone.filter(|_| number > 1 && is_faster) {
         what.push_str(&format!("; a single one takes {alone} off"));
+    }
+    let waited = repeated.waited_longer();
+    if waited >= MIN_LISTED_SHARE * saved {
+        what.push_str(&format!(
+            ", of which {} are waiting for a processor, which a warm-up does not prevent",
+            units::duration(repeated.waited * repeated.first)
+        ));
     }
     what.push_str(
         ". The slow one still runs, only earlier, so the time to first does not change. Warm up \
@@ -228,6 +242,18 @@ mod tests {
         assert_eq!((cause, seconds), (Cause::KernelLoading, 0.15));
         assert_eq!(repeated.beyond[1].seconds, 0.0);
         assert!(of_region(&region(None)).is_none());
+        let part = CauseSeconds {
+            cause: Cause::Idle,
+            seconds: 0.02,
+        };
+        let mut busy = of_region(&region(Some(0.05))).expect("it is executed twice");
+        busy.waited = 0.5;
+        // Later ones waited as long.
+        assert!((busy.saved() - 0.15).abs() < 1e-12);
+        busy.beyond.push(part);
+        assert!((busy.saved() - 0.13).abs() < 1e-12);
+        busy.waited = 0.05;
+        assert!((busy.saved() - 0.14).abs() < 1e-12);
         let faster = of_region(&region(Some(0.3))).expect("it is executed twice");
         assert!(!faster.is_slower_at_first());
     }
