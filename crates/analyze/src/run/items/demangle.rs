@@ -9,7 +9,10 @@ use cpp_demangle::{DemangleOptions, Symbol};
 
 /// The readable name of a kernel or function.
 pub(in crate::run) fn kernel(raw: &str) -> String {
-    match rust(raw).or_else(|| demangled(raw)).or_else(|| qualified(raw)) {
+    match rust(raw)
+        .or_else(|| demangled(raw))
+        .or_else(|| qualified(raw))
+    {
         Some(name) => name,
         None => raw.to_owned(),
     }
@@ -152,7 +155,10 @@ mod tests {
         }
         for (raw, name) in [
             ("_RNvCs15kBYyAo9fc_7mycrate3foo", "mycrate::foo"),
-            ("_RNvMs_Cs4Cv8Wi1oAIB_7mycrateNtB4_7Example3foo", "mycrate::Example::foo"),
+            (
+                "_RNvMs_Cs4Cv8Wi1oAIB_7mycrateNtB4_7Example3foo",
+                "mycrate::Example::foo",
+            ),
             (
                 "_RNvXs_Cs4Cv8Wi1oAIB_7mycrateNtB4_7ExampleNtB4_5Trait3foo",
                 "mycrate::Example::foo",
