@@ -707,6 +707,21 @@ fn objects_of_libraries_change_before_an_import() {
     }
 }
 
+/// A profile of imports lists the modules that were executed.
+#[test]
+fn imports_are_measured() {
+    let program = "import cProfile, os
+profile = cProfile.Profile(); profile.enable(); import decimal, fractions, numpy; profile.disable()
+codes = [each.code for each in profile.getstats() if not isinstance(each.code, str)]
+print(sorted(os.path.basename(each.co_filename) for each in codes if each.co_name == '<module>'))
+";
+    let Some((warm, _)) = Warm::with_package("numpy", program) else {
+        return;
+    };
+    let listed = same(&warm, &as_is);
+    assert!(listed.contains("which uses cProfile"), "{listed}");
+}
+
 /// pytest finds conftest files and plugins at each start, and rewrites the assertions in them.
 #[test]
 fn tests_are_run_with_what_pytest_finds() {
