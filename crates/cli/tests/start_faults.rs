@@ -106,6 +106,38 @@ fn a_parent_that_does_not_answer_is_skipped() {
     warm.settle();
 }
 
+/// The inputs are verified while the client waits for an answer, and again if that takes longer.
+#[test]
+fn a_change_while_the_child_is_busy_is_noticed() {
+    let Some(warm) = Warm::new() else { return };
+    let module = warm.venv().join("installed.py");
+    fs::write(&module, "value = 1\n").expect("it is written");
+    let script = warm.directory.join("script.py");
+    fs::write(&script, "import installed\nprint(installed.value)\n").expect("it is written");
+    let program = ["venv/bin/python", "script.py"];
+    warm.warm_up(&program, &as_is);
+    let (_, child) = waiting(warm.parent());
+    kill(child, libc::SIGSTOP);
+    let mut command = warm.started(&program);
+    command.stdout(Stdio::piped()).stderr(Stdio::piped());
+    let client = command.spawn().expect("it starts");
+    let of_client = |name: &str| {
+        let path = format!("/proc/{}/{name}", client.id());
+        fs::read_to_string(path).unwrap_or_default()
+    };
+    until("its inputs are verified and it waits for the child", || {
+        let status = of_client("status");
+        status.contains("Threads:\t1\n") && of_client("wchan").contains("poll")
+    });
+    fs::write(&module, "value = 22\n").expect("it is written");
+    kill(child, libc::SIGCONT);
+    let observed = Observed::of(client.wait_with_output().expect("it ends"));
+    assert_eq!(observed.out, "22\n", "{}", observed.err);
+    let why = "installed.py has changed";
+    assert!(observed.err.contains(why), "{}", observed.err);
+    warm.settle();
+}
+
 #[test]
 fn a_parent_whose_socket_is_gone_leaves() {
     let Some(warm) = Warm::new() else { return };

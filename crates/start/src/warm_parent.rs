@@ -31,6 +31,8 @@ mod waiting;
 use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread::{Scope, ScopedJoinHandle};
 use std::time::{Duration, Instant, SystemTime};
 
@@ -233,13 +235,20 @@ fn ask(
     })
 }
 
-/// The verification of a parent's inputs, in another thread.
+/// The verification of a parent's inputs, in another thread. It is stopped when this is dropped.
 struct Verification<'scope, 'env> {
     scope: &'scope Scope<'scope, 'env>,
     parent: &'env Parent,
     invocation: &'env Invocation,
-    /// Fails if it cannot be created; then this thread verifies.
-    thread: io::Result<ScopedJoinHandle<'scope, Result<(), Reason>>>,
+    stopped: Arc<AtomicBool>,
+    progress: Progress<'scope>,
+}
+
+enum Progress<'scope> {
+    Running(ScopedJoinHandle<'scope, Result<(), Reason>>),
+    Failed(Reason),
+    /// The thread could not be created, or panicked.
+    Unknown,
 }
 
 impl<'scope, 'env> Verification<'scope, 'env> {
@@ -248,33 +257,54 @@ impl<'scope, 'env> Verification<'scope, 'env> {
         parent: &'env Parent,
         invocation: &'env Invocation,
     ) -> Self {
-        let verify = || parent.is_right_for(invocation);
+        let stopped = Arc::new(AtomicBool::new(false));
+        let seen = Arc::clone(&stopped);
+        let verify = move || parent.is_right_for_unless(invocation, &seen);
         let thread = std::thread::Builder::new().spawn_scoped(scope, verify);
         Verification {
             scope,
             parent,
             invocation,
-            thread,
+            stopped,
+            progress: thread.map_or(Progress::Unknown, Progress::Running),
         }
     }
 
-    /// Begins again if it is over. A busy child may take long to answer, and the inputs may
-    /// change after they were verified.
-    fn renew(self) -> Self {
-        match &self.thread {
-            Ok(thread) if thread.is_finished() => {
-                Verification::begin(self.scope, self.parent, self.invocation)
+    /// Begins again if it has succeeded already. A busy child may take long to answer, and the
+    /// inputs may change after they were verified.
+    fn renew(mut self) -> Self {
+        if !matches!(&self.progress, Progress::Running(thread) if thread.is_finished()) {
+            return self;
+        }
+        match self.join() {
+            Some(Err(why)) => {
+                self.progress = Progress::Failed(why);
+                self
             }
-            _ => self,
+            Some(Ok(())) | None => Verification::begin(self.scope, self.parent, self.invocation),
         }
     }
 
-    fn finish(self) -> Result<(), Reason> {
-        match self.thread.map(ScopedJoinHandle::join) {
-            Ok(Ok(verified)) => verified,
-            // The thread could not be created, or panicked.
-            Ok(Err(_)) | Err(_) => self.parent.is_right_for(self.invocation),
+    fn finish(mut self) -> Result<(), Reason> {
+        let verified = self.join();
+        verified.unwrap_or_else(|| self.parent.is_right_for(self.invocation))
+    }
+
+    /// Waits for the result; `None` if there is none.
+    fn join(&mut self) -> Option<Result<(), Reason>> {
+        match std::mem::replace(&mut self.progress, Progress::Unknown) {
+            Progress::Running(thread) => thread.join().ok(),
+            Progress::Failed(why) => Some(Err(why)),
+            Progress::Unknown => None,
         }
+    }
+}
+
+impl Drop for Verification<'_, '_> {
+    fn drop(&mut self) {
+        self.stopped.store(true, Ordering::Relaxed);
+        // A scope ends with a panic if a thread that was not joined has panicked.
+        self.join();
     }
 }
 
@@ -393,7 +423,16 @@ fn ask_and_go(
 impl Parent {
     /// Checks that the program would import the same now; an error is the difference.
     fn is_right_for(&self, invocation: &Invocation) -> Result<(), Reason> {
-        self.check_inputs()?;
+        self.is_right_for_unless(invocation, &AtomicBool::new(false))
+    }
+
+    /// Like `is_right_for`, but fails soon after `stopped` is set.
+    fn is_right_for_unless(
+        &self,
+        invocation: &Invocation,
+        stopped: &AtomicBool,
+    ) -> Result<(), Reason> {
+        self.check_inputs(stopped)?;
         self.check_variables_unset()?;
         self.check_code_before_imports()?;
         self.check_not_shadowed(&searched_first(invocation))

@@ -5,12 +5,13 @@
 //! another answer now, the parent is not used.
 
 use std::collections::{BTreeMap, BTreeSet};
-use std::ffi::{CStr, CString, OsStr};
+use std::ffi::{CStr, CString, OsStr, OsString};
 use std::fs;
 use std::io::{self, IsTerminal, Read};
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicBool, Ordering};
 
 use rustix::fs::{Access, AtFlags, CWD, FileType, Mode, OFlags, Stat};
 use rustix::io::Errno;
@@ -307,7 +308,10 @@ fn split_at_base<'a>(path: &'a [u8], bases: &BTreeSet<&[u8]>) -> (&'a [u8], &'a 
         base = above(base);
     }
     match &path[base.len()..] {
-        [b'/', rest @ ..] if !base.is_empty() && !rest.starts_with(b"/") => (base, rest),
+        // The kernel answers a path that ends with a slash differently, if it is not a directory.
+        [b'/', rest @ ..] if !base.is_empty() && !rest.is_empty() && !rest.starts_with(b"/") => {
+            (base, rest)
+        }
         _ => (b"", path),
     }
 }
@@ -315,7 +319,8 @@ fn split_at_base<'a>(path: &'a [u8], bases: &BTreeSet<&[u8]>) -> (&'a [u8], &'a 
 /// The inputs of a parent, as the tracer collects them.
 #[derive(Debug, Default)]
 pub(crate) struct Ledger {
-    paths: BTreeMap<(PathBuf, Question), Answer>,
+    /// Not by `PathBuf`, for which `a/` equals `a`: the kernel answers them differently.
+    paths: BTreeMap<(OsString, Question), Answer>,
     /// Standard streams that were checked with `isatty` and were not terminals.
     streams: Vec<libc::c_int>,
     /// The host, if it was asked for.
@@ -328,13 +333,14 @@ impl Ledger {
     /// Records the current answer, unless the question was asked before.
     pub(crate) fn record(&mut self, path: PathBuf, question: Question) {
         let answer = question.answer(&path);
-        self.paths.entry((path, question)).or_insert(answer);
+        self.paths.entry((path.into(), question)).or_insert(answer);
     }
 
     /// Updates the answers about a file after a harmless change by the parent itself.
     pub(crate) fn changed(&mut self, path: &Path) {
         let directory = path.parent().unwrap_or(path);
         for ((known, question), answer) in &mut self.paths {
+            let known = Path::new(known);
             if known == path || known == directory {
                 *answer = question.answer(known);
             }
@@ -359,20 +365,20 @@ impl Ledger {
     /// Drops inputs that are recorded elsewhere, or that do not matter.
     pub(crate) fn retain(&mut self, keep: impl Fn(&Path, Question) -> bool) {
         self.paths
-            .retain(|(path, question), _| keep(path, *question));
+            .retain(|(path, question), _| keep(Path::new(path), *question));
     }
 
     /// Returns true if the path is not a symlink, so that its `Link` answer suffices.
     fn is_answered_by_link(&self, path: &Path, answer: &Answer) -> bool {
-        let other = self.paths.get(&(path.to_owned(), Question::Link));
+        let other = self.paths.get(&(path.into(), Question::Link));
         other.is_some_and(|other| other.0[1..] == answer.0[1..])
     }
 
     /// Returns true for an absent path whose directory is in the ledger as a listing: creating
     /// the path would change the listing. Creating what a dangling link leads to would not.
     fn is_covered_by_listing(&self, path: &Path, answer: &Answer) -> bool {
-        let directory = path.parent().unwrap_or(path).to_owned();
-        let listed = self.paths.get(&(directory, Question::Listing));
+        let directory = path.parent().unwrap_or(path);
+        let listed = self.paths.get(&(directory.into(), Question::Listing));
         answer.is_absent()
             && listed.is_some_and(|listed| !listed.is_absent())
             && path.symlink_metadata().is_err()
@@ -381,6 +387,7 @@ impl Ledger {
     /// The records for the state of a parent: three fields each, terminated by NULs.
     pub(crate) fn records(&self) -> Vec<u8> {
         let needed = self.paths.iter().filter(|((path, question), answer)| {
+            let path = Path::new(path);
             let is_redundant = match question {
                 Question::File => self.is_answered_by_link(path, answer),
                 _ => false,
@@ -388,7 +395,7 @@ impl Ledger {
             !is_redundant && !self.is_covered_by_listing(path, answer)
         });
         let needed: Vec<_> = needed
-            .map(|((path, question), answer)| (path.as_os_str().as_bytes(), *question, answer))
+            .map(|((path, question), answer)| (path.as_bytes(), *question, answer))
             .collect();
         let of_stat = needed
             .iter()
@@ -479,6 +486,11 @@ impl Inputs {
 
     /// Checks that no input has changed; an error is the first one that has.
     pub(crate) fn verify(&self) -> Result<(), Changed> {
+        self.verify_unless(&AtomicBool::new(false))
+    }
+
+    /// Like `verify`, but gives up soon after `stopped` is set.
+    pub(crate) fn verify_unless(&self, stopped: &AtomicBool) -> Result<(), Changed> {
         let processors = std::thread::available_parallelism().map_or(1, |count| count.get());
         let most = MAX_THREADS.min(processors);
         let threads = self.paths.len().div_ceil(PATHS_FOR_ONE_THREAD).min(most);
@@ -490,18 +502,21 @@ impl Inputs {
                 .skip(1)
                 .map(|part| {
                     let thread = std::thread::Builder::new();
-                    (part, thread.spawn_scoped(scope, || self.verify_part(part)))
+                    (
+                        part,
+                        thread.spawn_scoped(scope, || self.verify_part(part, stopped)),
+                    )
                 })
                 .collect();
             let mut all = match self.paths.chunks(part).next() {
-                Some(part) => self.verify_part(part),
+                Some(part) => self.verify_part(part, stopped),
                 None => Ok(()),
             };
             for (part, other) in others {
                 all = all.and(match other.map(|thread| thread.join()) {
                     Ok(Ok(verified)) => verified,
                     // The thread could not be started, or panicked.
-                    Ok(Err(_)) | Err(_) => self.verify_part(part),
+                    Ok(Err(_)) | Err(_) => self.verify_part(part, stopped),
                 });
             }
             all
@@ -514,7 +529,7 @@ impl Inputs {
         Ok(())
     }
 
-    fn verify_part(&self, part: &[InputSpan]) -> Result<(), Changed> {
+    fn verify_part(&self, part: &[InputSpan], stopped: &AtomicBool) -> Result<(), Changed> {
         let mut now = Answer::default();
         for group in part.chunk_by(|one, next| one.base == next.base) {
             let base = self.base_of(&group[0]);
@@ -524,6 +539,9 @@ impl Inputs {
                 Some(opened) => opened.as_ref().map(AsFd::as_fd),
             };
             for known in group {
+                if stopped.load(Ordering::Relaxed) {
+                    return Err(Changed::Unknown);
+                }
                 let then = &self.text[known.answer..known.end];
                 let letter = then.first().map(|&letter| char::from(letter));
                 let is_same = letter.and_then(Question::of).is_some_and(|question| {
@@ -582,6 +600,9 @@ pub enum Changed {
     /// The host name or the kernel.
     #[error("the host name or the kernel has changed")]
     Host,
+    /// It is not known whether any has: the verification was stopped.
+    #[error("the verification was stopped")]
+    Unknown,
 }
 
 #[cfg(test)]
@@ -675,14 +696,77 @@ mod tests {
         assert_eq!(inputs.verify(), Ok(()));
         fs::write(package.join("m5.py"), "22").expect("it is written");
         assert_eq!(inputs.verify(), changed(package.join("m5.py"), false));
-        // What the base leads to is replaced.
-        let other = at.path().join("other");
-        fs::create_dir_all(other.join("__pycache__")).expect("a directory");
-        fs::remove_file(at.path().join("link")).expect("it goes");
-        std::os::unix::fs::symlink(&other, at.path().join("link")).expect("a link");
-        assert_eq!(inputs.verify(), changed(at.path().join("link"), false));
-        fs::remove_dir_all(&package).expect("it goes");
-        assert!(inputs.verify().is_err());
+    }
+
+    #[test]
+    fn a_base_may_lead_to_another_directory() {
+        let at = tempfile::tempdir().expect("a directory for the test");
+        let path = |name: &str| at.path().join(name);
+        let link = |to: &str| {
+            std::os::unix::fs::symlink(path(to), path("new")).expect("a link");
+            fs::rename(path("new"), path("link")).expect("the link is replaced");
+        };
+        for directory in ["one", "two"] {
+            fs::create_dir(path(directory)).expect("a directory for the test");
+        }
+        link("one");
+        let mut ledger = Ledger::default();
+        for number in 0..MIN_INPUTS_OF_BASE {
+            let name = format!("m{number}.py");
+            fs::write(path("one").join(&name), "1").expect("it is written");
+            fs::hard_link(path("one").join(&name), path("two").join(&name)).expect("a link");
+            ledger.record(path("link").join(&name), Question::File);
+        }
+        let inputs = inputs(&ledger);
+        assert_eq!(inputs.verify(), Ok(()));
+        link("two");
+        assert_eq!(inputs.verify(), Ok(()));
+        fs::remove_file(path("two/m2.py")).expect("it is removed");
+        let removed = Err(Changed::Path(path("link/m2.py"), false));
+        assert_eq!(inputs.verify(), removed);
+        fs::remove_file(path("link")).expect("it is removed");
+        assert!(matches!(inputs.verify(), Err(Changed::Path(..))));
+    }
+
+    #[test]
+    fn a_directory_that_appears_is_noticed_by_a_path_with_a_slash() {
+        let at = tempfile::tempdir().expect("a directory for the test");
+        let plugins = at.path().join("plugins");
+        let mut ledger = Ledger::default();
+        let mut with_slash = plugins.clone().into_os_string();
+        with_slash.push("/");
+        ledger.record(with_slash.into(), Question::File);
+        for number in 0..MIN_INPUTS_OF_BASE {
+            ledger.record(plugins.join(number.to_string()), Question::File);
+        }
+        let inputs = inputs(&ledger);
+        assert_eq!(inputs.verify(), Ok(()));
+        fs::create_dir(&plugins).expect("it is created");
+        assert!(matches!(inputs.verify(), Err(Changed::Path(_, true))));
+    }
+
+    #[test]
+    fn a_path_with_a_slash_is_another_input() {
+        let file = tempfile::NamedTempFile::new().expect("a file for the test");
+        let mut with_slash = file.path().as_os_str().to_owned();
+        with_slash.push("/");
+        let mut ledger = Ledger::default();
+        ledger.record(with_slash.into(), Question::File);
+        ledger.record(file.path().into(), Question::File);
+        let inputs = inputs(&ledger);
+        assert_eq!(inputs.verify(), Ok(()));
+        fs::write(&file, "changed").expect("it is written");
+        let changed = Changed::Path(file.path().into(), false);
+        assert_eq!(inputs.verify(), Err(changed));
+    }
+
+    #[test]
+    fn a_stopped_verification_does_not_succeed() {
+        let mut ledger = Ledger::default();
+        ledger.record("/".into(), Question::File);
+        let inputs = inputs(&ledger);
+        let stopped = AtomicBool::new(true);
+        assert_eq!(inputs.verify_unless(&stopped), Err(Changed::Unknown));
     }
 
     #[test]
@@ -696,6 +780,8 @@ mod tests {
         );
         assert_eq!(of(b"/a/b/cc/x"), (&b"/a"[..], &b"b/cc/x"[..]));
         assert_eq!(of(b"/a//x"), (&b""[..], &b"/a//x"[..]));
+        assert_eq!(of(b"/a/"), (&b""[..], &b"/a/"[..]));
+        assert_eq!(of(b"/a/b/c/"), (&b""[..], &b"/a/b/c/"[..]));
         assert_eq!(of(b"/a"), (&b""[..], &b"/a"[..]));
         assert_eq!(of(b"/b/x"), (&b""[..], &b"/b/x"[..]));
         assert_eq!(of(b"/"), (&b""[..], &b"/"[..]));

@@ -6,6 +6,7 @@ use std::ffi::{OsStr, OsString};
 use std::fs;
 use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
+use std::sync::atomic::AtomicBool;
 
 use crate::identity::stamp;
 use crate::reason::Reason;
@@ -207,9 +208,10 @@ impl Parent {
         }
     }
 
-    /// Checks that everything it has loaded would be loaded unchanged now.
-    pub(crate) fn check_inputs(&self) -> Result<(), Reason> {
-        self.inputs.verify()?;
+    /// Checks that everything it has loaded would be loaded unchanged now. Fails soon after
+    /// `stopped` is set.
+    pub(crate) fn check_inputs(&self, stopped: &AtomicBool) -> Result<(), Reason> {
+        self.inputs.verify_unless(stopped)?;
         for (path, then) in &self.metadata {
             if metadata(path) != *then {
                 return Err(Reason::MetadataChanged(path.clone()));
@@ -415,7 +417,7 @@ mod tests {
             ["name", "yaml", ""],
             ["name", "space", ""],
         ]);
-        assert_eq!(parent.check_inputs(), Ok(()));
+        assert_eq!(parent.check_inputs(&AtomicBool::new(false)), Ok(()));
         // A directory without `__init__`, and files that are not modules.
         fs::create_dir(at.join("yaml")).expect("a directory for the test");
         fs::create_dir(at.join("yaml.py")).expect("a directory for the test");
@@ -444,7 +446,9 @@ mod tests {
             assert!(why.is_over(), "{why}");
         }
         fs::write(&file, "22").expect("it is written");
-        let stale = parent.check_inputs().expect_err("it is stale");
+        let stale = parent
+            .check_inputs(&AtomicBool::new(false))
+            .expect_err("it is stale");
         assert!(stale.to_string().contains("m.py"), "{stale}");
         fs::remove_dir_all(&at).expect("it goes");
     }
