@@ -61,7 +61,7 @@ impl Arguments {
         let parsed = (command.try_get_matches_from_mut(std::env::args_os()))
             .and_then(|matches| Arguments::from_arg_matches(&matches));
         parsed.unwrap_or_else(|why| {
-            if std::env::args_os().any(|argument| argument == "--validate")
+            if is_validation(std::env::args_os())
                 && let Some(invalid) = InvalidFlag::of(&why, &command)
             {
                 exit::invalid(&invalid);
@@ -79,6 +79,11 @@ impl Arguments {
         let command = Arguments::command().term_width(width);
         command.mut_subcommands(with_epilogue)
     }
+}
+
+/// Returns true for `preheat check … --validate`. Other commands pass such flags to a program.
+fn is_validation(mut words: impl Iterator<Item = OsString>) -> bool {
+    words.nth(1).is_some_and(|verb| verb == "check") && words.any(|word| word == "--validate")
 }
 
 /// Adds what to do to the message about `preheat python train.py`.

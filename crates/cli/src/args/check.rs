@@ -90,7 +90,7 @@ pub struct CheckArguments {
     pub fail_on_inconclusive: bool,
 
     /// Only read the limits; one that is invalid is written to standard output as JSON
-    #[arg(long, hide = true)]
+    #[arg(long, hide = true, conflicts_with = "init")]
     pub validate: bool,
 
     #[command(flatten)]
