@@ -5,13 +5,13 @@
 
 use std::ffi::{OsStr, OsString};
 use std::fs::{self, File};
-use std::io::{self, Read, Seek};
-use std::os::fd::AsFd;
+use std::io::{self, Read};
 use std::os::unix::ffi::{OsStrExt, OsStringExt};
-use std::os::unix::fs::FileExt;
 use std::path::{Path, PathBuf};
 
 use preheat_launch::{LaunchError, program};
+use rustix::fs::FileType;
+use rustix::io::Errno;
 
 use crate::reason::Reason;
 
@@ -236,23 +236,32 @@ fn is_stream(script: &Path) -> bool {
     true
 }
 
-/// Reads a program from standard input without consuming it, if that is a file.
+/// Reads a program from standard input without consuming it, if that is a file. Closing a
+/// duplicate of the descriptor would release the locks that this process holds on the file.
 fn standard_input() -> Result<Vec<u8>, Reason> {
-    let failed = |why: io::Error| Reason::InputUnreadable(why.into());
-    let input = io::stdin().as_fd().try_clone_to_owned();
-    let mut input = File::from(input.map_err(failed)?);
-    let metadata = input.metadata().map_err(failed)?;
-    if !metadata.is_file() {
+    let failed = |why: Errno| Reason::InputUnreadable(io::Error::from(why).into());
+    let input = io::stdin();
+    let stat = rustix::fs::fstat(&input).map_err(failed)?;
+    if !FileType::from_raw_mode(stat.st_mode).is_file() {
         return Err(Reason::InputNotFile);
     }
     // Read by offset, so that the position stays unchanged for the program.
-    let from = input.stream_position().map_err(failed)?;
-    let length = usize::try_from(metadata.len().saturating_sub(from)).unwrap_or(usize::MAX);
+    let from = rustix::fs::tell(&input).map_err(failed)?;
+    let size = u64::try_from(stat.st_size).unwrap_or(0);
+    let length = usize::try_from(size.saturating_sub(from)).unwrap_or(usize::MAX);
     if length > MAX_INPUT {
         return Err(Reason::InputTooLong);
     }
     let mut content = vec![0; length];
-    input.read_exact_at(&mut content, from).map_err(failed)?;
+    let mut read = 0;
+    while read < length {
+        match rustix::io::pread(&input, &mut content[read..], from + read as u64) {
+            Ok(0) => return Err(failed(Errno::IO)),
+            Ok(more) => read += more,
+            Err(Errno::INTR) => {}
+            Err(why) => return Err(failed(why)),
+        }
+    }
     Ok(content)
 }
 
