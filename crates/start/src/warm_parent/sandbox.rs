@@ -17,6 +17,9 @@ use rustix::fs::{AtFlags, StatxFlags, statx};
 use crate::identity::{NAMESPACES, STATUS};
 use crate::reason::Reason;
 
+/// The namespace of control groups of the host, which has the same number in every kernel.
+const HOST_CGROUPS: &str = "cgroup:[4026531835]";
+
 /// Checks that `process` is in the same sandbox as this one; an error is the reason why not.
 pub(crate) fn is_shared_with(process: u32) -> Result<(), Reason> {
     let theirs = PathBuf::from(format!("/proc/{process}"));
@@ -99,21 +102,32 @@ fn is_filtered_alike(status: &str) -> Result<(), Reason> {
 
 /// Returns true if process 1 is in the same container as this process. Containers may share the
 /// processes (`--pid=container:…`, `shareProcessNamespace` of a pod): then process 1 has the
-/// filters of another container. Only processes with the same privileges may see its mounts, so
-/// it is enough to be in its control groups, as all processes of a small container are.
+/// filters of another container.
+///
+/// Only processes with the same privileges may see its mounts. Otherwise its control groups show
+/// it: they are the same, as in a small container, or below those of a container that has its own
+/// namespace of control groups, as with systemd as process 1. Those of another container begin
+/// with `/..` there.
 fn is_in_container_of_first() -> bool {
-    let same_mounts = match (
-        fs::read_link("/proc/1/ns/mnt"),
-        fs::read_link("/proc/self/ns/mnt"),
-    ) {
-        (Ok(theirs), Ok(ours)) => theirs == ours,
-        _ => false,
+    let link = |process: &str, name: &str| fs::read_link(format!("/proc/{process}/ns/{name}")).ok();
+    let groups = |process: &str| fs::read_to_string(format!("/proc/{process}/cgroup")).ok();
+    let mounts = link("self", "mnt");
+    if mounts.is_some() && mounts == link("1", "mnt") {
+        return true;
+    }
+    let Some(of_first) = groups("1") else {
+        return false;
     };
-    let same_groups = || match (fs::read("/proc/1/cgroup"), fs::read("/proc/self/cgroup")) {
-        (Ok(theirs), Ok(ours)) => theirs == ours,
-        _ => false,
+    let namespace = link("self", "cgroup");
+    let has_namespace = namespace.is_some_and(|name| name != Path::new(HOST_CGROUPS));
+    let is_below = |line: &str| {
+        !line
+            .splitn(3, ':')
+            .nth(2)
+            .is_none_or(|path| path.starts_with("/.."))
     };
-    same_mounts || same_groups()
+    groups("self").is_some_and(|ours| ours == of_first)
+        || has_namespace && of_first.lines().all(is_below)
 }
 
 /// The value of a line of `/proc/PID/status`.
