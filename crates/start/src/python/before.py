@@ -193,11 +193,12 @@ class Own:
                         yield name, word.decode()
 
     def first(self):
-        """The first influence in the main file, or else in another."""
+        """The first influence in the main file, or else in another: where it is, a line end, and what
+        it does."""
         found = min(self.influences, key=lambda each: (each[1] != self.main, each[0]))
         line, path, what = found
         place = "%s:%d" % (os.path.basename(path), line) if line else os.path.basename(path)
-        return "%s %s" % (place, what)
+        return "%s\n%s" % (place, what)
 
     def shown_effects(self):
         """The code that may influence late imports: where it is, a predicate, a package, a kind."""

@@ -207,17 +207,17 @@ class Before:
                     said += [("early " + kind, name) for name in early]
                 return said + [("influence", own.first())] if own.influences else said
             except (OSError, RecursionError) as error:
-                return [("influence", "%s cannot be read (%s)" % (self.name, error))]
+                return [("influence", "%s\ncannot be read (%s)" % (self.name, error))]
 
         # If the analysis fails, assume an influence.
         said = elsewhere(lambda _: read(_) + [("read", "")], tools.tracer)
         if ("read", "") not in said:
-            said = [("influence", self.name + " cannot be read")]
+            said = [("influence", self.name + "\ncannot be read")]
         self.imports = [name for kind, name in said if kind == "import"]
         # The uses of names by which libraries change where modules are searched for, by file.
         changing = "".join(text for kind, text in said if kind == "changing")
         uses = [text.split("\n") for kind, text in said if kind == "uses"]
-        self.uses = {path: changing + "\n" + used for path, used in uses}
+        self.uses = {each[0]: changing + "\n" + each[-1] for each in uses}
         self.influences = [text for kind, text in said if kind == "influence"]
         # Numbers of threads that modules may set which the learning start has not imported.
         limits = [text.split("\n") for kind, text in said if kind == "limits"]
@@ -281,7 +281,7 @@ class Before:
         if why is None and not self.influences:
             return None
         found.is_restricted = True
-        where, _, what = (self.name + " " + why if why else self.influences[0]).partition(" ")
+        where, what = (self.name, why) if why else self.influences[0].split("\n", 1)
         found.left_out.append(("what is imported after " + where, what))
         found.reason = "%s %s before it imports" % (where, what)
         self.plan.tell("leaving out what is imported after %s: it %s" % (where, what))

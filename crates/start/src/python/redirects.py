@@ -15,13 +15,14 @@ CHANGES = {"insert", "append", "extend", "remove", "pop", "clear", "sort", "reve
 
 # Files without any of these define no such function: changes and other names of a list of `sys`.
 SEARCHES = re.compile(
-    rb"sys\s*\.\s*(path|path_hooks|meta_path)\s*(\.\s*[a-z_]+\s*\(|\[[^]\n]*\]\s*=|\+?=[^=]|,.*=|$)"
-    rb"|del\s+sys|attr\(\s*_?sys|addsitedir|from\s+sys\s+import.*path|import\s+sys\s+as\s+(?!_sys\b)",
-    re.MULTILINE,
+    rb"sys\s*\.\s*(path|path_hooks|meta_path)\b"
+    rb"|del\s+sys|attr\(\s*_?sys|addsitedir|from\s+sys\s+import.*path|import\s+sys\s+as\s+(?!_sys\b)"
 )
 # Other names of the same: `from a import b as c`, also in lines of a longer list, and `c = a.b`.
-RENAMES = re.compile(rb"^(?:[ \t]*from [\w.]+ import .*|[ \t]+\w+ as \w+,?|\w+ = [\w.]*\.\w+)[ \t]*$", re.MULTILINE)
-RENAMED = re.compile(rb"(\w+) as (\w+)|^(\w+) = .*\.(\w+)")
+RENAMES = re.compile(
+    rb"^(?:[ \t]*from [\w.]+ import .*|[ \t]+\w+ as \w+,?|\w+ = [\w.]*\.\w+)[ \t]*(?:[#;].*)?$", re.MULTILINE
+)
+RENAMED = re.compile(rb"(\w+) as (\w+)|^(\w+) = [\w.]*\.(\w+)")
 WORD = re.compile(rb"\w+", re.ASCII)
 
 # Packages re-export functions of their modules; longer chains are not followed.
