@@ -390,6 +390,33 @@ fn every_reason_for_a_plain_start_is_a_message() {
     assert!(unknown.is_empty(), "no message contains {unknown:#?}");
 }
 
+/// The tables of docs/warm-starts.md name modules by their files, below `module`.
+#[test]
+fn every_module_of_warm_starts_exists() {
+    let mut sources = Vec::new();
+    files(&root().join("crates/start/src"), &mut sources);
+    let stems: HashSet<&str> = (sources.iter())
+        .filter_map(|source| source.file_stem()?.to_str())
+        .collect();
+    let text = fs::read_to_string(root().join("docs/warm-starts.md")).expect("the guide");
+    let mut modules = Vec::new();
+    // The column of the modules, in a table that has one.
+    let mut column = None;
+    for line in text.lines() {
+        let cells: Vec<&str> = line.split('|').map(str::trim).collect();
+        if !line.starts_with('|') {
+            column = None;
+        } else if let Some(at) = cells.iter().position(|cell| *cell == "module") {
+            column = Some(at);
+        } else if let Some(cell) = column.and_then(|at| cells.get(at)) {
+            modules.extend(cell.split('`').skip(1).step_by(2));
+        }
+    }
+    assert!(modules.len() > 50, "{modules:?}");
+    modules.retain(|module| !stems.contains(module));
+    assert!(modules.is_empty(), "{modules:#?}");
+}
+
 /// All files of this directory and those below it, except build results.
 fn files(below: &Path, found: &mut Vec<PathBuf>) {
     for entry in fs::read_dir(below).expect("a directory").flatten() {
