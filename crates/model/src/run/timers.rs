@@ -43,13 +43,13 @@ pub struct TimedFile {
     /// variable.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub variables: Vec<u32>,
-    /// Lines with two readings, where the second is subtracted from the first.
+    /// Lines with two readings, where the first is subtracted from the second.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub one_line: Vec<u32>,
-    /// Those of them with several regions that do different things.
+    /// Lines with several regions that do different work.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub unlike: Vec<u32>,
-    /// These lines, with a number for the text of each of their regions, in order.
+    /// For each such line, the id of each region's text, in order.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub within: Vec<(u32, Vec<u32>)>,
     /// Lines with a reading that ends one region and begins another: the regions, each with

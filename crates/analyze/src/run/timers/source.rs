@@ -5,8 +5,8 @@
 //! a parser: it needs to understand only assignments and differences, in Python and C++
 //! alike. Readings that it does not understand are not part of any region.
 
-mod lines;
 mod lists;
+mod one_line;
 mod returned;
 
 use std::collections::{BTreeMap, BTreeSet};
@@ -24,11 +24,11 @@ pub struct SourceTimers {
     pub differences: Vec<(u32, u32)>,
     /// The id of the subtracted variable for each difference.
     pub variables: Vec<u32>,
-    /// Lines with two readings, where the second is subtracted from the first.
+    /// Lines with two readings, where the first is subtracted from the second.
     pub one_line: Vec<u32>,
-    /// Those of them with several regions whose statements differ.
+    /// Lines with several regions that do different work.
     pub unlike: Vec<u32>,
-    /// These lines, with a number for the text of each of their regions, in order.
+    /// For each such line, the id of each region's text, in order.
     pub within: Vec<(u32, Vec<u32>)>,
     /// Lines with a reading that ends one region and begins another: the regions, each with
     /// the numbers of its two readings among those of the line.
@@ -80,7 +80,7 @@ pub fn timers_in(file: &str, source: &str, lines: &[u32]) -> SourceTimers {
     }
     found.pair_returned_together(&texts);
     found.add_returned_soon(&texts);
-    let unlike = found.kinds_on_same_lines(&texts);
+    let unlike = found.lines_with_different_regions(&texts);
     SourceTimers {
         unlike: unlike.iter().map(|(line, _)| *line).collect(),
         within: unlike,
@@ -104,17 +104,17 @@ struct Site {
 #[derive(Default)]
 struct Readings {
     /// The readings that each variable holds.
-    variables: BTreeMap<String, BTreeSet<Site>>,
+    readings_by_variable: BTreeMap<String, BTreeSet<Site>>,
     /// Readings from which a variable is subtracted immediately.
     closing: Vec<(Site, String)>,
     /// Readings that are appended to a list or passed to a call, with the list and the
     /// other arguments.
-    passed: Vec<(Site, Option<String>, Vec<String>)>,
+    pending_arguments: Vec<(Site, Option<String>, Vec<String>)>,
     /// Each difference, with the id of the subtracted variable.
     differences: BTreeMap<(u32, u32), u32>,
     one_line: BTreeSet<u32>,
     /// The regions that lie within a line: the statements with their readings.
-    within: BTreeMap<u32, BTreeSet<(usize, usize)>>,
+    statement_pairs: BTreeMap<u32, BTreeSet<(usize, usize)>>,
     returns: Vec<u32>,
     conditions: Vec<u32>,
     /// The subtracted variables, by id.
@@ -122,7 +122,7 @@ struct Readings {
     /// Parameters that hold readings.
     parameters: Vec<Parameter>,
     /// Variables that one reading is assigned to at once.
-    at_once: Vec<(Site, Vec<String>)>,
+    aliases: Vec<(Site, Vec<String>)>,
 }
 
 impl Readings {
@@ -187,7 +187,7 @@ impl Readings {
             self.closing.push((site, variable(&names, 1)));
         } else if let Some(names) = COLLECTED.captures(text) {
             let list = Some(variable(&names, 1));
-            self.passed.push((site, list, arguments(&names)));
+            self.pending_arguments.push((site, list, arguments(&names)));
         } else if RETURNED.is_match(text) {
             self.returns.push(site.line);
         } else if let Some(names) = FILLED.captures(text) {
@@ -208,14 +208,14 @@ impl Readings {
                 rest = names.get(2).map_or("", |value| value.as_str());
             }
             if all.len() > 1 {
-                self.at_once.push((site, all));
+                self.aliases.push((site, all));
             }
         } else if let Some(names) = INITIALIZED.captures(text) {
             self.add_reading(variable(&names, 1), site);
         } else if let Some(names) = PASSED.captures(text) {
             let arguments = arguments(&names);
             let is_alone = arguments.is_empty();
-            self.passed.push((site, None, arguments));
+            self.pending_arguments.push((site, None, arguments));
             return !is_alone || !keys.is_empty();
         } else {
             return !keys.is_empty();
@@ -236,15 +236,21 @@ impl Readings {
     }
 
     fn add_reading(&mut self, variable: String, site: Site) {
-        self.variables.entry(variable).or_default().insert(site);
+        self.readings_by_variable
+            .entry(variable)
+            .or_default()
+            .insert(site);
     }
 
     fn add_copy(&mut self, text: &str) {
         if let Some(names) = COPIED.captures(text)
-            && let Some(sites) = self.variables.get(&variable(&names, 2))
+            && let Some(sites) = self.readings_by_variable.get(&variable(&names, 2))
         {
             let sites = sites.clone();
-            let target = self.variables.entry(variable(&names, 1)).or_default();
+            let target = self
+                .readings_by_variable
+                .entry(variable(&names, 1))
+                .or_default();
             target.extend(sites);
         }
     }
@@ -255,7 +261,10 @@ impl Readings {
             let Some(sites) = self.readings_of(&parameter.argument).cloned() else {
                 continue;
             };
-            let target = self.variables.entry(parameter.name.clone()).or_default();
+            let target = self
+                .readings_by_variable
+                .entry(parameter.name.clone())
+                .or_default();
             target.extend(sites);
             if !self.parameters.contains(parameter) {
                 self.parameters.push(parameter.clone());
@@ -264,13 +273,13 @@ impl Readings {
     }
 
     fn pair_difference(&mut self, later: &str, earlier: &str) {
-        let at_once = |site: &Site| {
-            let mut all = self.at_once.iter().filter(|(at, _)| at == site);
+        let are_aliases = |site: &Site| {
+            let mut all = self.aliases.iter().filter(|(at, _)| at == site);
             let both = [later, earlier];
             all.any(|(_, names)| both.iter().all(|name| names.iter().any(|one| one == name)))
         };
         let ends = self.readings_of(later).into_iter().flatten().copied();
-        let ends: Vec<Site> = ends.filter(|to| !at_once(to)).collect();
+        let ends: Vec<Site> = ends.filter(|to| !are_aliases(to)).collect();
         for to in ends {
             self.pair_with_variable(to, earlier);
         }
@@ -302,7 +311,7 @@ impl Readings {
     /// The readings that a variable holds, as a whole or as one of its elements.
     fn readings_of(&self, variable: &str) -> Option<&BTreeSet<Site>> {
         let whole = variable.strip_suffix("[]").unwrap_or(variable);
-        let variables = &self.variables;
+        let variables = &self.readings_by_variable;
         let known = variables.get(variable).or_else(|| variables.get(whole));
         known.or_else(|| {
             // A field of an object that has another name here.
@@ -335,8 +344,8 @@ impl Readings {
         let after = sites.range(to..).next().copied();
         if let Some(from) = before.filter(|from| from.line == to.line) {
             self.one_line.insert(to.line);
-            let within = self.within.entry(to.line).or_default();
-            within.insert((from.statement, to.statement));
+            let pairs = self.statement_pairs.entry(to.line).or_default();
+            pairs.insert((from.statement, to.statement));
             return;
         }
         // The function may be called from any line.
@@ -361,8 +370,8 @@ mod tests {
         super::timers_in("a.py", source, lines)
     }
 
-    /// The result for a source whose lines with clock readings end with a mark.
-    pub(super) fn found(source: &str) -> SourceTimers {
+    /// Treats every line that contains `()` as a clock reading.
+    pub(super) fn timers_in_calls(source: &str) -> SourceTimers {
         let marked = source.lines().enumerate();
         let lines: Vec<u32> = marked
             .filter(|(_, text)| text.contains("()"))
@@ -374,25 +383,28 @@ mod tests {
     #[test]
     fn a_reading_minus_a_variable_is_a_region() {
         let source = "start = time.time()\nwork\nprint(f'{time.time() - start:.4f}')\n";
-        assert_eq!(found(source).differences, [(1, 3)]);
+        assert_eq!(timers_in_calls(source).differences, [(1, 3)]);
         let source = "t0: float = perf_counter()\nx = (perf_counter() - t0) * 1000\n";
-        assert_eq!(found(source).differences, [(1, 2)]);
+        assert_eq!(timers_in_calls(source).differences, [(1, 2)]);
     }
 
     #[test]
     fn two_variables_are_subtracted_anywhere() {
         let source = "start = time()\nwork\nend = time()\nelapsed = end - start\n";
-        assert_eq!(found(source).differences, [(1, 3)]);
+        assert_eq!(timers_in_calls(source).differences, [(1, 3)]);
         let source = "t = -time()\nwork\nt += time()\n";
-        assert_eq!(found(source).differences, [(1, 3)]);
+        assert_eq!(timers_in_calls(source).differences, [(1, 3)]);
         let source = "  self.t0 = time()\n  self.t1 = time()\n  return self.t1 - self.t0\n";
-        assert_eq!(found(source).differences, [(1, 2)]);
+        assert_eq!(timers_in_calls(source).differences, [(1, 2)]);
     }
 
     #[test]
     fn the_same_names_used_twice_belong_to_their_neighbors() {
         let source = "s = t()\ne = t()\nprint(e - s)\ns = t()\ne = t()\nprint(e - s)\n";
-        assert_eq!(found(source).differences, [(1, 2), (4, 2), (4, 5)]);
+        assert_eq!(
+            timers_in_calls(source).differences,
+            [(1, 2), (4, 2), (4, 5)]
+        );
     }
 
     #[test]
@@ -412,17 +424,17 @@ mod tests {
     #[test]
     fn constant_keys_are_variables() {
         let source = "t['a'] = time()\nwork\nt[\"b\"] = time()\nprint(t['b'] - t['a'])\n";
-        assert_eq!(found(source).differences, [(1, 3)]);
+        assert_eq!(timers_in_calls(source).differences, [(1, 3)]);
         // The element is not known, so every pair is possible.
         let source = "t['a'] = time()\nwork\nt['b'] = time()\nprint(t[x] - t[y])\n";
-        assert!(found(source).differences.contains(&(1, 3)));
+        assert!(timers_in_calls(source).differences.contains(&(1, 3)));
     }
 
     #[test]
     fn a_rolling_timer_ends_one_region_and_begins_the_next() {
         let source =
             "last = time()\nfor _ in x:\n  now = time()\n  dt = now - last\n  last = now\n";
-        assert_eq!(found(source).differences, [(1, 3), (3, 3)]);
+        assert_eq!(timers_in_calls(source).differences, [(1, 3), (3, 3)]);
     }
 
     #[test]
@@ -430,10 +442,10 @@ mod tests {
         let source = "auto t0 = std::chrono::steady_clock::now();\nlaunch;\n\
                       const auto t1 = steady_clock::now();\n\
                       std::chrono::duration<double> seconds = t1 - t0;\n";
-        assert_eq!(found(source).differences, [(1, 3)]);
+        assert_eq!(timers_in_calls(source).differences, [(1, 3)]);
         let source = "std::chrono::time_point<Clock> begin = Clock::now();\n\
                       print(duration<double>(Clock::now() - begin).count());\n";
-        assert_eq!(found(source).differences, [(1, 2)]);
+        assert_eq!(timers_in_calls(source).differences, [(1, 2)]);
         let source = "clock_gettime(CLOCK_MONOTONIC, &a);\nwork();\n\
                       clock_gettime(CLOCK_MONOTONIC, &b);\n\
                       s = (b.tv_sec - a.tv_sec) + 1e-9 * (b.tv_nsec - a.tv_nsec);\n";
@@ -460,7 +472,7 @@ mod tests {
             "s = {'a': time()}",
         ] {
             let source = format!("s = time()\nx = time() - s\n{assigned}\ny = time() - s\n");
-            let differences = found(&source).differences;
+            let differences = timers_in_calls(&source).differences;
             assert!(differences.contains(&(3, 4)), "{assigned}: {differences:?}");
             assert!(
                 !differences.contains(&(1, 4)),
@@ -468,13 +480,13 @@ mod tests {
             );
         }
         let source = "start['a'] = time()\nx = time() - start[name]\n";
-        assert_eq!(found(source).differences, [(1, 2)]);
+        assert_eq!(timers_in_calls(source).differences, [(1, 2)]);
     }
 
     #[test]
     fn each_variable_that_is_subtracted_has_its_number() {
         let source = "s = t()\nm = t()\ne = t()\nprint(m - s, e - m, e - s)\n";
-        let found = found(source);
+        let found = timers_in_calls(source);
         assert_eq!(found.differences, [(1, 2), (1, 3), (2, 3)]);
         assert_eq!(found.variables[0], found.variables[1]);
         assert_ne!(found.variables[1], found.variables[2]);
@@ -487,7 +499,7 @@ mod tests {
             "start = now();\n} while ((now() - start) < limit);",
             "start = time()\nif time() - start > 5: break",
         ] {
-            let found = found(source);
+            let found = timers_in_calls(source);
             assert_eq!(found.conditions, [2], "{source}");
             assert_eq!(found.differences, [], "{source}");
         }
@@ -499,12 +511,12 @@ mod tests {
             "start = time()\nif verbose: print(time() - start)",
             "start = now();\nif (verbose) cout << now() - start << endl;",
         ] {
-            assert_eq!(found(source).differences, [(1, 2)], "{source}");
+            assert_eq!(timers_in_calls(source).differences, [(1, 2)], "{source}");
         }
     }
 
     #[test]
-    fn a_function_may_get_the_begin_of_its_region() {
+    fn a_function_may_get_the_start_of_its_region() {
         let source = "def elapsed(since):\n    return time() - since\n\nt0 = time()\nf()\n\
                       print(elapsed(t0))\nt0 = time()\nf()\nprint(elapsed(t0))\n";
         let found = timers_in(source, &[2, 4, 7]);
@@ -542,7 +554,7 @@ mod tests {
     #[test]
     fn a_statement_may_have_several_lines() {
         let source = "start = time()\nf()\ntook = (\n    time()\n    - start\n)\n";
-        assert_eq!(found(source).differences, [(1, 4)]);
+        assert_eq!(timers_in_calls(source).differences, [(1, 4)]);
         let source = "start = time()\nf()\nend = time()\ntook = (\n    end\n    - start\n)\n";
         assert_eq!(timers_in(source, &[1, 3]).differences, [(1, 3)]);
         // Each line has its own region.
@@ -562,9 +574,9 @@ mod tests {
     #[test]
     fn a_reading_may_be_scaled_or_made_by_a_lambda() {
         let source = "start = time() * 1000\nf()\nprint(1, time() * 1000 - start)\n";
-        assert_eq!(found(source).differences, [(1, 3)]);
+        assert_eq!(timers_in_calls(source).differences, [(1, 3)]);
         let source = "now = lambda: round(time() * 1000)\ns = now()\nf()\nprint(now() - s)\n";
-        let found = found(source);
+        let found = timers_in_calls(source);
         assert_eq!((found.returns, found.differences), (vec![1], vec![(2, 4)]));
     }
 
@@ -578,7 +590,7 @@ mod tests {
     #[test]
     fn variables_that_hold_one_reading_are_not_subtracted() {
         let source = "a = b = time()\nf()\nb = time()\nprint(b - a)\n";
-        assert_eq!(found(source).differences, [(1, 3)]);
+        assert_eq!(timers_in_calls(source).differences, [(1, 3)]);
     }
 
     #[test]
@@ -589,7 +601,7 @@ mod tests {
             "= = ()\n- ()",
             "x = \u{e9}() - \u{e9}",
         ] {
-            assert_eq!(found(source).differences, [], "{source}");
+            assert_eq!(timers_in_calls(source).differences, [], "{source}");
         }
         assert_eq!(timers_in("a = t()", &[0, 7]), SourceTimers::default());
     }

@@ -11,11 +11,11 @@ impl Readings {
     /// Pairs readings that are appended to lists, popped from them, or passed to calls.
     pub(super) fn pair_pending(&mut self, texts: &[&str]) {
         for (later, earlier) in self.subtracted_lists(texts) {
-            self.passed.retain(|(site, list, _)| {
+            self.pending_arguments.retain(|(site, list, _)| {
                 let list = list.as_ref();
                 let is_element = list.filter(|list| [&later, &earlier].contains(list));
                 if let Some(list) = is_element {
-                    let sites = self.variables.entry(list.clone()).or_default();
+                    let sites = self.readings_by_variable.entry(list.clone()).or_default();
                     sites.insert(*site);
                 }
                 is_element.is_none()
@@ -23,7 +23,7 @@ impl Readings {
             self.pair_difference(&later, &earlier);
         }
         let mut appended: BTreeMap<String, BTreeSet<Site>> = BTreeMap::new();
-        for (site, list, arguments) in &self.passed {
+        for (site, list, arguments) in &self.pending_arguments {
             let appends_only_new_reading = arguments
                 .iter()
                 .all(|name| self.readings_of(name).is_none());
@@ -34,14 +34,14 @@ impl Readings {
         for (to, name) in std::mem::take(&mut self.closing) {
             // A stack of readings.
             if let Some(pushed) = appended.get(&name) {
-                let sites = self.variables.entry(name.clone()).or_default();
+                let sites = self.readings_by_variable.entry(name.clone()).or_default();
                 sites.extend(pushed);
-                self.passed
+                self.pending_arguments
                     .retain(|(_, list, _)| list.as_ref() != Some(&name));
             }
             self.pair_with_variable(to, &name);
         }
-        for (to, list, arguments) in std::mem::take(&mut self.passed) {
+        for (to, list, arguments) in std::mem::take(&mut self.pending_arguments) {
             let known = |name: &&String| self.readings_of(name).is_some();
             let earlier: Vec<String> = arguments.iter().filter(known).cloned().collect();
             match list {
@@ -81,7 +81,10 @@ impl Readings {
             }
         });
         let is_list = |name: &String| {
-            let mut lists = self.passed.iter().filter_map(|(_, list, _)| list.as_ref());
+            let mut lists = self
+                .pending_arguments
+                .iter()
+                .filter_map(|(_, list, _)| list.as_ref());
             lists.any(|list| list == name)
         };
         (indexed.chain(zipped))
@@ -95,8 +98,8 @@ impl Readings {
         let before = elements.range(..to).next_back();
         if let Some(from) = before.filter(|from| from.line == to.line) {
             self.one_line.insert(to.line);
-            let within = self.within.entry(to.line).or_default();
-            within.insert((from.statement, to.statement));
+            let pairs = self.statement_pairs.entry(to.line).or_default();
+            pairs.insert((from.statement, to.statement));
             return;
         }
         let number = self.number(list);
@@ -150,12 +153,12 @@ fn before_in_list(
 
 #[cfg(test)]
 mod tests {
-    use super::super::tests::{found, timers_in};
+    use super::super::tests::{timers_in, timers_in_calls};
 
     #[test]
     fn readings_in_a_list_are_subtracted_from_their_neighbors() {
         assert_eq!(
-            found("for x in y:\n  times.append(time())\n").differences,
+            timers_in_calls("for x in y:\n  times.append(time())\n").differences,
             [(2, 2)]
         );
     }
@@ -169,7 +172,7 @@ mod tests {
             "print([y - x for y, x in zip(b, a)])\n",
             "for i in range(3):\n    print(b[i] - a[i])\n",
         ] {
-            let found = found(&format!("{appended}{subtracted}"));
+            let found = timers_in_calls(&format!("{appended}{subtracted}"));
             assert_eq!(found.differences, [(2, 4)], "{subtracted}");
         }
     }
@@ -217,12 +220,12 @@ mod tests {
     #[test]
     fn a_list_begins_with_its_first_reading() {
         let source = "times = [time()]\nfor x in y:\n  times.append(time())\n";
-        assert_eq!(found(source).differences, [(1, 3), (3, 3)]);
+        assert_eq!(timers_in_calls(source).differences, [(1, 3), (3, 3)]);
         // A reading with its beginning is a region.
         let source = "for x in y:\n  begin = time()\n  events.append((begin, time()))\n";
-        assert_eq!(found(source).differences, [(2, 3)]);
+        assert_eq!(timers_in_calls(source).differences, [(2, 3)]);
         let source = "t0 = time()\nwork\nreport(t0, time())\n";
-        assert_eq!(found(source).differences, [(1, 3)]);
+        assert_eq!(timers_in_calls(source).differences, [(1, 3)]);
     }
 
     #[test]

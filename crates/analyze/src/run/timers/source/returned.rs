@@ -27,7 +27,7 @@ impl Readings {
     fn pair_returned(&mut self, returned: Site, statement: &str, texts: &[&str]) {
         let last = |sites: &BTreeSet<Site>| sites.range(..returned).next_back().copied();
         let is_here = |site: &Site| is_in_same_function(texts, site.line, returned.line);
-        let mut sites: BTreeSet<(Site, &String)> = (self.variables.iter())
+        let mut sites: BTreeSet<(Site, &String)> = (self.readings_by_variable.iter())
             .filter(|(variable, _)| passes_on(statement, variable))
             .filter_map(|(variable, sites)| Some((last(sites).filter(is_here)?, variable)))
             .collect();
@@ -43,8 +43,8 @@ impl Readings {
             let ((from, variable), (to, _)) = (&pair[0], &pair[1]);
             if from.line == to.line {
                 self.one_line.insert(to.line);
-                let within = self.within.entry(to.line).or_default();
-                within.insert((from.statement, to.statement));
+                let pairs = self.statement_pairs.entry(to.line).or_default();
+                pairs.insert((from.statement, to.statement));
             } else {
                 let number = self.number(variable);
                 let differences = self.differences.entry((from.line, to.line));
@@ -64,7 +64,7 @@ impl Readings {
             self.one_line.contains(&line) || differences.any(|(a, b)| *a == line || *b == line)
         };
         let mut returned = Vec::new();
-        for (variable, sites) in &self.variables {
+        for (variable, sites) in &self.readings_by_variable {
             for site in sites.iter().filter(|site| !is_subtracted(site.line)) {
                 let from = (site.line as usize).saturating_sub(1);
                 let near = texts.iter().skip(from).take(MAX_LINES_TO_RETURN);
@@ -84,7 +84,7 @@ impl Readings {
 
 #[cfg(test)]
 mod tests {
-    use super::super::tests::{found, timers_in};
+    use super::super::tests::{timers_in, timers_in_calls};
 
     #[test]
     fn a_helper_returns_a_reading() {
@@ -127,7 +127,7 @@ mod tests {
     #[test]
     fn a_function_that_returns_a_reading_passes_it_on() {
         let source = "def now():\n    return time.time()\n";
-        assert_eq!(found(source).returns, [2]);
-        assert_eq!(found(source).differences, []);
+        assert_eq!(timers_in_calls(source).returns, [2]);
+        assert_eq!(timers_in_calls(source).differences, []);
     }
 }

@@ -16,12 +16,11 @@ impl Readings {
             let pairs = within.iter().map(|(from, to)| (number(*from), number(*to)));
             (readings.len() < 2 * within.len()).then(|| (*line, pairs.collect()))
         };
-        self.within.iter().filter_map(numbered).collect()
+        self.statement_pairs.iter().filter_map(numbered).collect()
     }
 
-    /// The lines with several regions whose statements differ: regions of different work. Each
-    /// region has the number of its text.
-    pub(super) fn kinds_on_same_lines(&self, texts: &[&str]) -> Vec<(u32, Vec<u32>)> {
+    /// The lines with several regions that do different work, with the id of each region's text.
+    pub(super) fn lines_with_different_regions(&self, texts: &[&str]) -> Vec<(u32, Vec<u32>)> {
         let numbered = |(line, within): (&u32, &BTreeSet<(usize, usize)>)| {
             let text = texts.get(*line as usize - 1).copied().unwrap_or_default();
             let statements = statements(text);
@@ -37,7 +36,7 @@ impl Readings {
             });
             (*line, numbers.collect::<Vec<u32>>())
         };
-        let all = self.within.iter().map(numbered);
+        let all = self.statement_pairs.iter().map(numbered);
         all.filter(|(_, numbers)| numbers.iter().any(|number| *number > 0))
             .collect()
     }
@@ -45,7 +44,7 @@ impl Readings {
 
 #[cfg(test)]
 mod tests {
-    use super::super::tests::{found, timers_in};
+    use super::super::tests::{timers_in, timers_in_calls};
 
     #[test]
     fn a_reading_on_a_line_may_belong_to_two_regions() {
@@ -67,25 +66,25 @@ mod tests {
             "def timed(n): a = time(); work(n); return time() - a\n",
             "double timed(int n) { auto a = C::now(); work(n); auto b = C::now(); return b - a; }\n",
         ] {
-            assert_eq!(found(source).one_line, [1], "{source}");
-            assert_eq!(found(source).differences, [], "{source}");
+            assert_eq!(timers_in_calls(source).one_line, [1], "{source}");
+            assert_eq!(timers_in_calls(source).differences, [], "{source}");
         }
         let source = "timespec x, y; clock_gettime(C, &x); work(); clock_gettime(C, &y);\n\
                       print(y.tv_nsec - x.tv_nsec);\n";
         assert_eq!(timers_in(source, &[1]).one_line, [1]);
         let source = "def now(): return time()\n";
-        assert_eq!(found(source).returns, [1]);
+        assert_eq!(timers_in_calls(source).returns, [1]);
         // Several regions on a line do the same, or not.
         let twice = |first: &str, second: &str| {
             let source = format!(
                 "t = time(); {first}; print(time() - t); t = time(); {second}; print(time() - t)\n"
             );
-            found(&source).unlike
+            timers_in_calls(&source).unlike
         };
         assert_eq!(twice("load(x)", "predict(x)"), [1]);
         assert!(twice("a = predict(x)", "b = predict(x)").is_empty());
         let source =
             "def __enter__(self): self.t = time()\ndef __exit__(self): self.d = time() - self.t\n";
-        assert_eq!(found(source).differences, [(1, 2)]);
+        assert_eq!(timers_in_calls(source).differences, [(1, 2)]);
     }
 }
