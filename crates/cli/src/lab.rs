@@ -70,7 +70,7 @@ fn request(arguments: &LabArguments) -> Request {
     Request {
         experiments: arguments.experiments.clone(),
         devices: arguments.device.clone(),
-        framework: arguments.framework,
+        frameworks: arguments.framework,
         python: arguments.python.clone(),
         starts: arguments.starts,
         quick: arguments.quick,

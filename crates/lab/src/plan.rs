@@ -35,7 +35,7 @@ pub enum DeviceChoice {
 /// The requested frameworks.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum FrameworkChoice {
-    /// All that the Python has; none in a quick run.
+    /// All frameworks of the Python; in a quick run, only if a Python was named.
     Auto,
     /// None.
     None,
@@ -51,7 +51,7 @@ pub struct Request {
     /// The devices.
     pub devices: Vec<DeviceChoice>,
     /// The frameworks.
-    pub framework: FrameworkChoice,
+    pub frameworks: FrameworkChoice,
     /// The Python of the frameworks.
     pub python: Option<PathBuf>,
     /// The number of starts of each setup.
@@ -95,8 +95,8 @@ const DETAILS: [&str; 4] = [
     names::PINNED_OR_RANDN,
     names::MODEL_AFTER_PAUSE,
 ];
-/// Variants that a quick run has no time for; claims that prefer them use others.
-const NOT_QUICK: [&str; 6] = [
+/// Variants that a quick run measures only if time remains; claims that prefer them use others.
+const LAST_IN_QUICK_RUN: [&str; 6] = [
     names::RANDN,
     names::NO_OPTIMIZER_ON_DEVICE,
     names::UNET,
@@ -112,14 +112,14 @@ fn priority(
     quick: bool,
 ) -> Priority {
     let detail = DETAILS.contains(&variant)
-        || quick && NOT_QUICK.contains(&variant)
+        || quick && LAST_IN_QUICK_RUN.contains(&variant)
         || (experiment, variant) == (ExperimentId::TrainInitialized, names::MODEL_FROM_NOTHING);
     match (detail, framework) {
         (true, _) => Priority::Detail,
-        (false, Some(_)) => Priority::Slow,
+        (false, Some(_)) => Priority::Expensive,
         // Allocating a gibibyte takes seconds.
-        (false, None) if experiment == ExperimentId::Prealloc => Priority::Slow,
-        (false, None) => Priority::Quick,
+        (false, None) if experiment == ExperimentId::Prealloc => Priority::Expensive,
+        (false, None) => Priority::Cheap,
     }
 }
 
@@ -227,9 +227,9 @@ impl Plan {
                 }
             }
         }
-        // Without a GPU, each further device takes as long again, and so does a framework
-        // that was requested in a quick run.
-        let named = match request.framework {
+        // The default budget grows with each further device, and with a framework named in a
+        // quick run; only the full run on a GPU has a fixed budget.
+        let named = match request.frameworks {
             FrameworkChoice::One(_) if request.quick => 1,
             _ => 0,
         };
@@ -317,7 +317,7 @@ fn choose_frameworks(
     device: &str,
     remarks: &mut Vec<String>,
 ) -> Result<Chosen, PlanError> {
-    let wanted: Vec<Framework> = match request.framework {
+    let wanted: Vec<Framework> = match request.frameworks {
         FrameworkChoice::None => return Ok((None, vec![])),
         // A quick run has no time for imports, unless the user named a Python.
         FrameworkChoice::Auto if request.quick && request.python.is_none() => {
@@ -336,7 +336,7 @@ fn choose_frameworks(
         Err(why) => return Err(PlanError(why)),
     };
     let shown = python.path.display().to_string();
-    if let FrameworkChoice::One(framework) = request.framework
+    if let FrameworkChoice::One(framework) = request.frameworks
         && !python
             .frameworks
             .iter()

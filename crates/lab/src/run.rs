@@ -268,9 +268,9 @@ impl<'a> Runner<'a> {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Priority {
     /// Claims depend on it, and a start takes a fraction of a second.
-    Quick,
+    Cheap,
     /// Claims depend on it, and a start takes seconds: a framework is imported.
-    Slow,
+    Expensive,
     /// No claim depends on it alone.
     Detail,
 }
@@ -292,7 +292,7 @@ const INTERVAL: usize = MIN_STARTS + 1;
 /// machine affects all setups alike. In a `quick` order, even the first starts of details
 /// wait.
 pub fn schedule(setups: &[Wanted], seed: u64, quick: bool) -> Vec<usize> {
-    use Priority::{Detail, Quick, Slow};
+    use Priority::{Cheap, Detail, Expensive};
     let mut rng = Rng::new(seed);
     let most = setups.iter().map(|setup| setup.starts).max().unwrap_or(0);
     let mut order = Vec::with_capacity(setups.iter().map(|setup| setup.starts).sum());
@@ -306,14 +306,14 @@ pub fn schedule(setups: &[Wanted], seed: u64, quick: bool) -> Vec<usize> {
             order.extend(round);
         }
     };
-    rounds(0..1, &[Quick, Slow]);
+    rounds(0..1, &[Cheap, Expensive]);
     if !quick {
         rounds(0..1, &[Detail]);
     }
-    rounds(1..INTERVAL, &[Quick]);
-    rounds(1..INTERVAL, &[Slow]);
+    rounds(1..INTERVAL, &[Cheap]);
+    rounds(1..INTERVAL, &[Expensive]);
     rounds(usize::from(!quick)..INTERVAL, &[Detail]);
-    rounds(INTERVAL..most, &[Quick, Slow, Detail]);
+    rounds(INTERVAL..most, &[Cheap, Expensive, Detail]);
     order
 }
 
@@ -324,16 +324,16 @@ mod tests {
     fn all(starts: &[usize]) -> Vec<Wanted> {
         let wanted = |&starts| Wanted {
             starts,
-            priority: Priority::Quick,
+            priority: Priority::Cheap,
         };
         starts.iter().map(wanted).collect()
     }
 
     #[test]
-    fn slow_units_wait_until_the_others_have_an_interval() {
+    fn expensive_setups_wait_until_the_others_have_an_interval() {
         let mut setups = all(&[6, 6, 6]);
         setups[0].priority = Priority::Detail;
-        setups[1].priority = Priority::Slow;
+        setups[1].priority = Priority::Expensive;
         for quick in [false, true] {
             let order = schedule(&setups, 7, quick);
             assert_eq!(order.len(), 18);
@@ -349,7 +349,7 @@ mod tests {
     }
 
     #[test]
-    fn every_unit_gets_its_starts_in_rounds() {
+    fn every_setup_gets_its_starts_in_rounds() {
         let order = schedule(&all(&[3, 1, 2]), 7, false);
         assert_eq!(order.len(), 6);
         let mut first = order[..3].to_vec();

@@ -51,7 +51,7 @@ fn request(experiment: ExperimentId) -> Request {
     Request {
         experiments: vec![experiment],
         devices: vec![DeviceChoice::Kind(Kind::Cpu)],
-        framework: FrameworkChoice::None,
+        frameworks: FrameworkChoice::None,
         python: None,
         starts: Some(3),
         quick: false,
@@ -130,7 +130,7 @@ fn python(directory: &Path, lists: &str, does: &str) -> PathBuf {
 
 fn with_torch(python: PathBuf) -> Request {
     Request {
-        framework: FrameworkChoice::One(Framework::Torch),
+        frameworks: FrameworkChoice::One(Framework::Torch),
         python: Some(python),
         start_limit: Duration::from_secs(5),
         ..request(ExperimentId::TrainInitialized)
