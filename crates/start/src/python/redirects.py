@@ -1,4 +1,5 @@
-"""Finds functions of installed modules that change where modules are searched for.
+"""Finds *redirects*: functions and classes of installed modules that change where modules are
+searched for.
 
 A program that calls such a function may import other modules than in the start that was learned.
 Only the source file that defines the function is searched, so what that file calls in others is
@@ -13,12 +14,12 @@ import sys
 LISTS = {"path", "path_hooks", "meta_path"}
 CHANGES = {"insert", "append", "extend", "remove", "pop", "clear", "sort", "reverse", "__setitem__"}
 
-# Files without any of these define no such function: changes and other names of a list of `sys`.
+# Files without any of these define no redirect.
 SEARCHES = re.compile(
     rb"sys\s*\.\s*(path|path_hooks|meta_path)\b"
     rb"|del\s+sys|attr\(\s*_?sys|addsitedir|from\s+sys\s+import.*path|import\s+sys\s+as\s+(?!_sys\b)"
 )
-# Other names of the same: `from a import b as c`, also in lines of a longer list, and `c = a.b`.
+# Aliases: `from a import b as c`, also in lines of a longer list, and `c = a.b`.
 RENAMES = re.compile(
     rb"^(?:[ \t]*from [\w.]+ import .*|[ \t]+\w+ as \w+,?|\w+ = [\w.]*\.\w+)[ \t]*(?:[#;].*)?$", re.MULTILINE
 )
@@ -39,8 +40,7 @@ class Redirects:
         self.keywords = set()
 
     def used(self, tree, known):
-        """Yields the uses of such functions and classes in a syntax tree, as a node and a
-        predicate. `known` is the tree with all its imports."""
+        """Yields the uses of redirects in a syntax tree, as a node and a predicate. `known` is the tree with all its imports."""
         bound, inner = bindings(known, ""), set()
         self.keywords = {node.arg for node in ast.walk(known) if isinstance(node, ast.keyword)}
         for node in ast.walk(tree):
@@ -58,8 +58,8 @@ class Redirects:
                 yield node, what % (rest[-1], os.path.basename(place[0]), place[1])
 
     def find(self, module, parts, steps=0):
-        """The file and line at which the function that these attributes of a module lead to changes
-        where modules are searched for."""
+        """Follows these attributes of a module to a function. Returns the file and line where it
+        changes the search path."""
         source = None if steps > MAX_STEPS or self.is_own(module) else self.source(module)
         if not source or not parts:
             return None
@@ -83,8 +83,8 @@ class Redirects:
         return None  # The module creates it when it is imported, as `cv2` does.
 
     def names(self, modules):
-        """The names by which a program may use such functions of these modules, which are a dict with
-        their files."""
+        """The names by which a program may use redirects of these modules. `modules` maps names to
+        files."""
         found, renamed = set(), []
         for module, path in modules.items():
             if not path.endswith(".py") or not os.path.isfile(path):
@@ -97,7 +97,7 @@ class Redirects:
             source = self.source(module) if SEARCHES.search(text) else None
             if source:
                 lines = source.lines.keys() | source.guarded.keys()
-                found.update(name.encode() for name in lines & source.outermost)
+                found.update(name.encode() for name in lines & source.top_level_names)
         for _ in range(MAX_STEPS):
             more = {new for old, new in renamed if old in found} - found
             if not more:
@@ -149,13 +149,13 @@ class Source:
         self.path, self.is_package = path, os.path.basename(path) == "__init__.py"
         package = module if self.is_package else module.rpartition(".")[0]
         self.bound, self.stars = bindings(tree, package), stars(tree, package)
-        # The lines at which functions and classes change where modules are searched for.
+        # The lines at which redirects change where modules are searched for.
         self.lines = {}
         # Those that do so only if they get an argument: its name, and the line.
         self.guarded = {}
-        defined = list(definitions(tree))
+        defined = list(all_definitions(tree))
         self.defined = {name for name, _ in defined}
-        self.outermost = set(outermost(tree))
+        self.top_level_names = set(top_level_names(tree))
         if not any(each.encode() in text for each in LISTS | {"addsitedir"}):
             return
         of_sys = {name: what for name, (of, what) in self.bound.items() if of == "sys"}
@@ -191,7 +191,7 @@ class Source:
 
 
 def aliases(nodes, names):
-    """Variables that are bound to a list of `sys` by one of these nodes. `names` are those of the
+    """Variables that are bound to a list of `sys` by one of these nodes. `names` are aliases of the
     module."""
     return {
         target.id
@@ -217,7 +217,7 @@ def bindings(tree, package):
             for each in node.names if module else ():
                 if each.name != "*":
                     found[each.asname or each.name] = module, [each.name]
-    # Other names of the same.
+    # Aliases of these names.
     for node in ast.walk(tree):
         parts = dotted(node.value) if isinstance(node, ast.Assign) else None
         if parts and parts[0] in found:
@@ -244,7 +244,7 @@ def source_of(node, package):
     return ".".join(each for each in (above, node.module) if each)
 
 
-def definitions(tree):
+def all_definitions(tree):
     """Yields functions, classes, and variables outside functions, with their nodes."""
     kinds = (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)
     left = [(tree, False)]
@@ -259,7 +259,7 @@ def definitions(tree):
         left += [(each, is_inside) for each in ast.iter_child_nodes(node)]
 
 
-def outermost(tree):
+def top_level_names(tree):
     """Yields the names of functions, classes and variables that are defined outside others."""
     left = [tree]
     for node in left:
@@ -311,8 +311,8 @@ def mentioned(node, defined):
 
 
 def changes(node, names, lists):
-    """Returns True for code that changes where modules are searched for. `names` are those of the
-    module `sys`, `lists` those of its lists."""
+    """Returns True for code that changes where modules are searched for. `names` are aliases of the
+    module `sys`, `lists` aliases of its lists."""
 
     def is_list(each):
         if isinstance(each, ast.Subscript):

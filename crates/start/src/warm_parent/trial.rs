@@ -6,8 +6,8 @@
 //! no effect.
 //! When the parent is ready, the tracer detaches and removes its breakpoint.
 //!
-//! The parent sends messages to the tracer: whether imports or preheat's code run next, that
-//! a child is a trial, a question about the verdict on a trial, and that it is done.
+//! The parent and its trials send messages to the tracer (`messages`), for example whether imports
+//! or preheat's code run next.
 
 mod breakpoints;
 mod calls;
@@ -81,12 +81,17 @@ struct Thread {
 
 enum AfterCall {
     Nothing,
+    /// Receives the message that the process has sent.
     Message,
+    /// Records the answers as inputs.
     Questions(Vec<(PathBuf, Question)>),
+    /// Records whether this standard stream is a terminal.
     Stream(c_int),
+    /// Records the host name.
     Host,
+    /// Updates the inputs at these paths, which the call has changed.
     Changed(Vec<PathBuf>),
-    /// It has created something for temporary files.
+    /// It created a temporary file or directory.
     Created(PathBuf),
 }
 

@@ -2,8 +2,8 @@
 //! answer is an input, a write or a new process that may be harmless, or an act, which has an
 //! effect outside the process. Unknown calls are acts.
 //!
-//! The modules below classify calls of one subject each. The others have no effect if they are in
-//! the lists here.
+//! Each submodule classifies one subject. A call that none of them knows is harmless if it is
+//! listed here.
 
 mod files;
 mod processes;
@@ -46,7 +46,7 @@ pub(super) enum Meaning {
     Acts(String),
 }
 
-/// A new file or directory.
+/// The kind of file that a call creates.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Creates {
     Nothing,
@@ -64,7 +64,7 @@ impl Call {
         known.unwrap_or_else(|| match self.number {
             number if HARMLESS.contains(&number) => Meaning::Nothing,
             #[cfg(target_arch = "x86_64")]
-            number if HARMLESS_OLDER.contains(&number) => Meaning::Nothing,
+            number if HARMLESS_LEGACY.contains(&number) => Meaning::Nothing,
             number => acts(&format!("makes system call {number}")),
         })
     }
@@ -183,9 +183,9 @@ const HARMLESS_IN_PROGRAM: [c_long; 34] = [
     libc::SYS_rseq,
 ];
 
-/// Calls without an effect that newer architectures do not have.
+/// Legacy harmless calls, which exist only on older architectures.
 #[cfg(target_arch = "x86_64")]
-const HARMLESS_OLDER: [c_long; 15] = [
+const HARMLESS_LEGACY: [c_long; 15] = [
     libc::SYS_poll,
     libc::SYS_select,
     libc::SYS_epoll_wait,
@@ -203,10 +203,10 @@ const HARMLESS_OLDER: [c_long; 15] = [
     libc::SYS_pause,
 ];
 
-/// Calls that affect only the process, or state that its children inherit. Processes, memory that
-/// others share, and descriptors that others have cannot be reached by them: it has no children to
-/// wait for, and futexes are in its own memory.
-const HARMLESS: [c_long; 99] = [
+/// Calls that affect only the process, or state that its children inherit. They cannot affect other
+/// processes, shared memory or shared descriptors: it has no children to wait for, and futexes are
+/// in its own memory.
+const HARMLESS: [c_long; 98] = [
     libc::SYS_read,
     libc::SYS_pread64,
     libc::SYS_readv,
@@ -277,7 +277,6 @@ const HARMLESS: [c_long; 99] = [
     libc::SYS_get_robust_list,
     libc::SYS_rseq,
     libc::SYS_set_tid_address,
-    libc::SYS_clone,
     libc::SYS_exit,
     libc::SYS_exit_group,
     libc::SYS_wait4,

@@ -1,4 +1,21 @@
-//! The messages of a parent and its trials, and the answers.
+//! The messages of a parent and its trials, and the answers. Fields are separated by zero bytes;
+//! the first one is the word.
+//!
+//! | word | sender | effect |
+//! |---|---|---|
+//! | `begin` | parent | preheat's code begins; the tracer sets the breakpoint on `getenv` |
+//! | `ours` | any | preheat's code runs next; an import must not have left temporary files |
+//! | `theirs` | any | imports of installed modules run next |
+//! | `program` | any | the program's own code runs next, with stricter rules |
+//! | `library` | any | module-level code of an installed module runs next |
+//! | `prefix` | any | the program's first lines run next |
+//! | `trial` | trial | the process is a trial |
+//! | `module` | trial | the module that is imported next |
+//! | `searches` | any | the directory that the import system lists next |
+//! | `permit` | any | the process may leave one more temporary file behind |
+//! | `asked` | parent | asks for the questions of the modules in the last trial; answered in parts |
+//! | `verdict` | parent | asks why the last trial was stopped; the answer is empty if it was not |
+//! | `done` | parent | ends the tracing and writes the ledger; the fields are searched directories |
 
 use std::collections::{BTreeSet, HashSet};
 use std::os::unix::ffi::OsStrExt;

@@ -1,4 +1,4 @@
-//! A process of a trial: the code that it runs, and the temporary files that it may create.
+//! A traced process (the parent or a trial): the code that it runs, and the temporary files that it may create.
 
 use std::fs;
 use std::path::{Component, Path, PathBuf};

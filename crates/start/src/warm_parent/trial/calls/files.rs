@@ -8,7 +8,7 @@ use super::{Call, Creates, Meaning, acts};
 use crate::warm_parent::ledger::Question;
 use crate::warm_parent::trial::tracee;
 
-/// Requests that only ask. `tcgetattr` and `isatty` make the second one since glibc 2.42.
+/// Requests that only ask. Since glibc 2.42, `tcgetattr` and `isatty` make TCGETS2.
 const TERMINAL_QUERIES: [u64; 3] = [libc::TCGETS, libc::TCGETS2, libc::TIOCGWINSZ];
 
 /// The meaning of a call on files; `None` for other calls.
@@ -67,7 +67,7 @@ pub(super) fn meaning(call: &Call) -> Option<Meaning> {
         libc::SYS_ioctl if TERMINAL_QUERIES.contains(&second) && first <= 2 => {
             Meaning::AsksTerminal(first as c_int)
         }
-        // Its children get their standard streams, with these flags, from their clients.
+        // Children of the parent share these flags with their clients.
         libc::SYS_ioctl if is_flag(second) && first <= 2 => acts("changes a standard stream"),
         // Flags of a descriptor, or terminal requests for another descriptor.
         libc::SYS_ioctl if TERMINAL_QUERIES.contains(&second) || is_flag(second) => {
@@ -176,7 +176,7 @@ impl Call {
         }
     }
 
-    /// Creating a directory that exists only asks for it.
+    /// Creating a directory that already exists only checks that it exists.
     fn makes_directory(&self, directory: c_int, at: u64) -> Meaning {
         match self.path(directory, at) {
             Some(path) if path.symlink_metadata().is_ok() => {
@@ -186,14 +186,14 @@ impl Call {
         }
     }
 
-    /// Removes the file of a semaphore that this call would have named, and will not.
+    /// Removes the file of a semaphore that this call would have named if it had not been killed.
     pub(in super::super) fn discard_semaphore(&self, created: &[PathBuf]) {
         if let Some(file) = self.linked().filter(|file| created.contains(file)) {
             let _ = std::fs::remove_file(file);
         }
     }
 
-    /// The file to which this call gives another name.
+    /// The file that this call gives another name.
     pub(in super::super) fn linked(&self) -> Option<PathBuf> {
         let [first, second, ..] = self.arguments;
         match self.number {
@@ -212,7 +212,8 @@ impl Call {
         self.number == libc::SYS_symlinkat
     }
 
-    /// The object that this call creates, if it fails where one exists.
+    /// The object that this call creates, if the call fails when the object already exists
+    /// (`O_EXCL`).
     pub(in super::super) fn creates(&self) -> Creates {
         let flags = match self.number {
             #[cfg(target_arch = "x86_64")]
@@ -302,7 +303,7 @@ fn is_device(path: PathBuf) -> bool {
     !UNAWARE.iter().any(|known| path == Path::new(known)) && is_special(&path)
 }
 
-/// Returns true for paths whose content may differ at each start without a trace.
+/// Returns true for paths whose content may differ at each start without its metadata changing.
 pub(super) fn is_momentary(path: &Path) -> bool {
     if path.starts_with("/proc") || path.starts_with("/sys") {
         return kernel_file_question(path, Question::File, 0).is_none();

@@ -7,8 +7,7 @@ use libc::c_int;
 use super::{Call, Meaning, acts};
 use crate::warm_parent::trial::{rules, tracee};
 
-/// The sizes of the memory for secrets that libgcrypt locks as soon as it is loaded, while there are
-/// none.
+/// The sizes of the memory that libgcrypt locks at load time, before it holds secrets.
 const EMPTY_POOLS: [u64; 2] = [16384, 32768];
 
 /// The meaning of a call on processes or memory; `None` for other calls.

@@ -72,16 +72,17 @@ impl Call {
     }
 }
 
-/// Sockets of these families reach nobody before they are connected or bound. A netlink socket
-/// reaches the kernel.
+/// Sockets of the first families reach nobody before they are connected or bound. A netlink
+/// socket reaches the kernel.
 fn opens_socket(family: u64) -> Meaning {
-    match [libc::AF_UNIX, libc::AF_INET, libc::AF_INET6].contains(&(family as c_int)) {
-        true => Meaning::Nothing,
-        false => acts("opens a socket of the kernel"),
+    match family as c_int {
+        libc::AF_UNIX | libc::AF_INET | libc::AF_INET6 => Meaning::Nothing,
+        libc::AF_NETLINK => acts("opens a netlink socket"),
+        family => acts(&format!("opens a socket of family {family}")),
     }
 }
 
-/// Options of other levels may join a group in the network, or change a firewall.
+/// Options of other levels may join a multicast group, or change a firewall.
 fn changes_socket(level: u64, option: u64) -> Meaning {
     match (level as c_int, option as c_int) {
         (libc::SOL_SOCKET | libc::IPPROTO_TCP, _) | (libc::IPPROTO_IPV6, libc::IPV6_V6ONLY) => {
@@ -113,7 +114,7 @@ mod tests {
     }
 
     #[test]
-    fn sockets_of_the_kernel_and_of_groups_are_acts() {
+    fn netlink_sockets_and_multicast_are_acts() {
         let socket = |family| is_act(libc::SYS_socket, [number(family), 2, 0, 0, 0, 0]);
         assert!(socket(libc::AF_NETLINK) && !socket(libc::AF_INET6));
         let option = |level, option| {
