@@ -78,7 +78,7 @@ fn table(screen: &mut Screen, lines: &[Line]) {
         left("measured"),
         right("used").drop_below(MIN_NAME),
     ]);
-    table.keep_first(MIN_NAME);
+    table.min_first_width(MIN_NAME);
     let style_of_text = |line: &Line| match line.verdict {
         Verdict::Pass => Style::Plain,
         verdict => appearance(verdict).0,

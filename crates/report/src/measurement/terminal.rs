@@ -109,7 +109,7 @@ fn remedies(screen: &mut Screen, report: &MeasurementReport) {
         right("added"),
         left(""),
     ]);
-    table.keep_first(MIN_NAME);
+    table.min_first_width(MIN_NAME);
     let any_added = report.remedies.iter().any(|of| of.with_others.is_some());
     for result in &report.remedies {
         let style = match result.kept {

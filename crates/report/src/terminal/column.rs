@@ -1,6 +1,6 @@
 //! The columns of a table: alignment, gaps, and their widths on narrow terminals.
 
-use super::text::{fit, pad, width};
+use super::text::{self, fit, pad};
 
 /// The space before the first column, and usually between columns.
 pub(super) const GAP: usize = 2;
@@ -48,8 +48,8 @@ impl Column {
     }
 
     /// Sets the space before the column.
-    pub fn gap(mut self, columns: usize) -> Column {
-        self.gap = columns;
+    pub fn gap(mut self, width: usize) -> Column {
+        self.gap = width;
         self
     }
 
@@ -72,16 +72,16 @@ impl Column {
         self
     }
 
-    /// Cuts and pads a cell to a width of `columns` terminal columns.
-    pub(super) fn set(&self, text: &str, columns: usize) -> String {
-        let text = fit(text, columns);
-        let space = columns - width(&text);
+    /// Cuts and pads a cell to this width.
+    pub(super) fn set(&self, text: &str, width: usize) -> String {
+        let text = fit(text, width);
+        let space = width - text::width(&text);
         let before = match self.align {
             Align::Left => 0,
             Align::Right => space,
             Align::Center => space / 2,
         };
-        pad(&format!("{}{text}", " ".repeat(before)), columns)
+        pad(&format!("{}{text}", " ".repeat(before)), width)
     }
 }
 

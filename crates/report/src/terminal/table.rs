@@ -61,8 +61,8 @@ impl Table {
     }
 
     /// Sets the least width of the first column. If a row does not fit, its end is truncated.
-    pub fn keep_first(&mut self, columns: usize) {
-        self.min_first = columns;
+    pub fn min_first_width(&mut self, width: usize) {
+        self.min_first = width;
     }
 
     /// Sets how to show a cell of the first column that is wider than the column.
@@ -114,8 +114,8 @@ impl Table {
     }
 
     /// Returns true if the column is shown on a terminal of this width.
-    pub fn shows(&self, name: &str, room: usize) -> bool {
-        let mut columns = self.columns.iter().zip(self.widths(room));
+    pub fn shows(&self, name: &str, terminal_width: usize) -> bool {
+        let mut columns = self.columns.iter().zip(self.widths(terminal_width));
         columns.any(|(column, width)| column.name == name && width > 0)
     }
 
@@ -173,19 +173,19 @@ impl Table {
         (self.columns[at].is_ragged && widths[at] > 0).then_some(at)
     }
 
-    /// The width that remains for the first column on a terminal of width `room`.
-    fn room_of_first(&self, widths: &[usize], room: usize) -> usize {
-        room.saturating_sub(GAP + self.rest(widths))
+    /// The width that remains for the first column on a terminal of this width.
+    fn width_of_first(&self, widths: &[usize], terminal_width: usize) -> usize {
+        terminal_width.saturating_sub(GAP + self.rest(widths))
     }
 
     /// The width of each column on a terminal of this width; 0 for a column that is not shown.
-    fn widths(&self, room: usize) -> Vec<usize> {
+    fn widths(&self, terminal_width: usize) -> Vec<usize> {
         let mut widths = self.content();
         let Some(mut whole) = widths.first().copied() else {
             return widths;
         };
         if let Overflow::Above { usual } = self.overflow
-            && self.room_of_first(&widths, room) < whole
+            && self.width_of_first(&widths, terminal_width) < whole
         {
             let usual = self.cells(0).filter(|width| *width <= usual);
             whole = usual.max().unwrap_or(MIN_FIRST);
@@ -194,7 +194,7 @@ impl Table {
         let mut firsts: Vec<usize> = limits.map(|limit| limit.first).collect();
         firsts.sort_unstable_by(|a, b| b.cmp(a));
         for first in firsts {
-            if self.room_of_first(&widths, room) >= whole.min(first) {
+            if self.width_of_first(&widths, terminal_width) >= whole.min(first) {
                 break;
             }
             for (width, column) in widths.iter_mut().zip(&self.columns) {
@@ -202,7 +202,10 @@ impl Table {
                 *width = limits.fold(*width, |width, limit| width.min(limit.width));
             }
         }
-        widths[0] = whole.min(self.room_of_first(&widths, room).max(self.min_first));
+        widths[0] = whole.min(
+            self.width_of_first(&widths, terminal_width)
+                .max(self.min_first),
+        );
         widths
     }
 
@@ -254,14 +257,14 @@ impl Table {
     }
 
     fn show_row(&self, screen: &mut Screen, widths: &[usize], row: &Row) {
-        let room = screen.terminal.width;
+        let terminal_width = screen.terminal.width;
         let mut line: Line = vec![(row.mark.0, pad(row.mark.1, GAP))];
         if let Overflow::Above { .. } = self.overflow
             && let Some((style, name)) = row.cells.first()
             && width(name) > widths[0]
         {
-            let columns = room.saturating_sub(GAP);
-            for part in wrap(name, columns, columns) {
+            let limit = terminal_width.saturating_sub(GAP);
+            for part in wrap(name, limit, limit) {
                 line.push((*style, part));
                 screen.line(line);
                 line = vec![(Style::Plain, " ".repeat(GAP))];
@@ -275,19 +278,19 @@ impl Table {
                 _ => (column.gap, text.clone()),
             };
             // Skip cells beyond the edge of the terminal: they would only add an ellipsis.
-            if at > 0 && (widths[at] == 0 || used + gap >= room) {
+            if at > 0 && (widths[at] == 0 || used + gap >= terminal_width) {
                 continue;
             }
-            let mut columns = widths[at];
+            let mut cell_width = widths[at];
             if self.ragged(widths) == Some(at)
                 && let Some((_, last)) = row.cells.get(at + 1)
             {
                 let after = gap + self.with_gap(at + 1, width(last));
-                let left = room.saturating_sub(used + after);
-                columns = columns.min(left).max(width(&text));
+                let remaining = terminal_width.saturating_sub(used + after);
+                cell_width = cell_width.min(remaining).max(width(&text));
             }
-            used += gap + columns;
-            let text = " ".repeat(gap) + &column.set(&text, columns);
+            used += gap + cell_width;
+            let text = " ".repeat(gap) + &column.set(&text, cell_width);
             // Equal styles need no new escape sequence.
             match line.last_mut() {
                 Some((last, piece)) if last == style => piece.push_str(&text),
@@ -377,7 +380,7 @@ mod tests {
             left("").drop_below(4),
             left("").gap(1).cut_below(WHOLE, 5).drop_below(4),
         ]);
-        table.keep_first(0);
+        table.min_first_width(0);
         table.row(plain(&["iteration", "123", "456", "unchanged"]));
         for (width, row) in [
             (31, "  iteration  123  456 unchanged"),

@@ -100,7 +100,7 @@ fn table(screen: &mut Screen, shown: &[&CauseChange]) {
         left("").drop_below(WHOLE),
         left(""),
     ]);
-    table.keep_first(WHOLE);
+    table.min_first_width(WHOLE);
     for change in shown {
         let by = change.difference.value;
         let bar = match bars {

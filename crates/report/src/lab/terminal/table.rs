@@ -48,7 +48,7 @@ pub(super) fn show(screen: &mut Screen, subjects: &[Subject]) {
             .cut_below(WHOLE, SHORT_CLASS)
             .drop_below(before_label + SHORT_LABEL),
     ]);
-    table.keep_first(before_label + MIN_LABEL);
+    table.min_first_width(before_label + MIN_LABEL);
     let mut cells = cells(&rows).into_iter();
     for subject in subjects {
         table.heading(clean(&subject.title));
