@@ -167,7 +167,7 @@ const LAB: Epilogue = Epilogue {
 
 #[derive(Debug, Args)]
 #[command(
-    before_help = "Measures driver initialization, allocation, transfer, kernel launch, training and inference: the first time against the steady state. Every start is a fresh process, both natively and in the frameworks installed in the chosen Python. Then tests whether twenty common claims about cold start hold on this machine.",
+    before_help = "Measures driver initialization, allocation, transfer, kernel launch, training and inference: the first execution against the steady state. Every start is a fresh process, both natively and in the frameworks installed in the chosen Python. Then tests whether twenty common claims about cold start hold on this machine.",
     help_template = TEMPLATE,
     mut_args(with_standard_output)
 )]
@@ -260,7 +260,7 @@ const RUN: Epilogue = Epilogue {
             "iterations that a Python program marks with `preheat.iteration()`",
             "nvtx, python or kernels, with at least three iterations",
             "nvtx, python, timers or kernels, with two iterations; or backward passes of PyTorch tensors",
-            "a single timed region; calls of different models; one call in each of several threads; or the last kernel launches, if they occur twice after set-up with other kernels",
+            "a single timed region; calls of different models; kernels that are launched exactly twice, at the end, after set-up by other kernels; or calls in several threads at once, one per thread",
         ]),
         Note::Paragraph(
             "Steps and timed regions take precedence over the calls inside them. The rules:",
@@ -321,7 +321,7 @@ pub struct RunArguments {
     #[arg(long, short, value_name = "DIRECTORY")]
     pub output: Option<PathBuf>,
 
-    /// Wait for the device at the end of each iteration detected in Python, and after each clock reading by the program, in Python
+    /// Synchronize the device at the end of each iteration detected in Python, and whenever Python code of the program reads the clock
     #[arg(long)]
     pub synchronize: bool,
 

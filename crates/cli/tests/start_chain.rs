@@ -240,7 +240,7 @@ fn a_terminal_shows_once_why_a_program_is_not_warm() {
         };
     }
     let mut terminal = Terminal::new(command);
-    let hint = "preheat: started plainly: -E and -I keep everything out of Python; ";
+    let hint = "preheat: started plainly: preheat cannot load into Python with -E or -I; ";
     // Quietly and without a terminal nothing is shown, nor remembered.
     for line in [
         "$START -q -- $PYTHON -I -c 'print(6 * 7)'; echo quiet $?\n",
@@ -259,7 +259,7 @@ fn a_terminal_shows_once_why_a_program_is_not_warm() {
     assert!(!said.contains("preheat: "), "{said}");
     // Another reason is another line; a start that is plain for now shows nothing.
     terminal.type_in("$START -- $PYTHON -S -c 'print(6 * 7)'; echo third $?\n");
-    terminal.expect("-S keeps everything out of Python; ");
+    terminal.expect("preheat cannot load into Python with -S; ");
     terminal.expect("third 0\r\n");
     terminal.type_in("$START -- $PYTHON chain.py | tail -n 1; echo fourth $?\n");
     let said = terminal.until("fourth 0\r\n");

@@ -253,7 +253,7 @@ fn changes_are_noticed_before_a_warm_start() {
     fs::write(&script, sets).expect("it is written");
     plainly("ASKED", "(22, 'x')\n");
     there(2);
-    // A module of the program hides an installed one.
+    // A module of the program shadows an installed one.
     fs::write(&script, "import installed, json\nprint(json.__file__)\n").expect("it is written");
     run(&mut warm.preheat(&["--stop", "all"]));
     start(&warm, &program);

@@ -492,7 +492,7 @@ if \"$0\" start --prepare -- \"$1\" program.py; then exit 3; fi
         "{}",
         observed.err
     );
-    let why = "its imports cannot be traced (ptrace: Operation not permitted";
+    let why = "its imports cannot be verified, because ptrace failed (Operation not permitted";
     assert_eq!(observed.err.matches(why).count(), 2, "{}", observed.err);
     assert!(
         observed.err.contains(&format!("started plainly: {why}")),

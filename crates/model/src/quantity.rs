@@ -16,7 +16,7 @@ pub enum Quantity {
     Steady,
     /// first ÷ steady.
     Ratio,
-    /// Iterations before steady.
+    /// Iterations before the steady state.
     Warmup,
     /// The cost of warm-up beyond steady.
     Excess,

@@ -46,9 +46,9 @@ pub enum Reason {
     RunsNothing(String),
     #[error("its last option is incomplete")]
     IncompleteOption,
-    #[error("-E and -I keep everything out of Python")]
+    #[error("preheat cannot load into Python with -E or -I")]
     Isolated,
-    #[error("-S keeps everything out of Python")]
+    #[error("preheat cannot load into Python with -S")]
     NoSite,
     #[error("-i makes it interactive")]
     Interactive,
@@ -142,7 +142,7 @@ pub enum Reason {
     ImportsUnstored(Io),
     #[error("it uses {0}, which must be imported before the modules that it changes")]
     ChangesModules(String),
-    #[error("its imports cannot be traced (ptrace: {0}), and so not be verified")]
+    #[error("its imports cannot be verified, because ptrace failed ({0})")]
     Untraceable(Io),
     /// An act of a module, as the tracer describes it.
     #[error("one of its modules {0}")]
@@ -162,9 +162,12 @@ pub enum Reason {
     // A warm parent that does not match.
     #[error("its modules read its arguments, which have changed")]
     ArgumentsChanged,
-    #[error("{0} has another value than in the warm parent")]
+    #[error("{0} has a different value in the warm parent")]
     VariableChanged(String),
-    #[error("its modules check whether descriptor {0} is a terminal, which it is now")]
+    #[error(
+        "descriptor {0} is a terminal now; it was not when the warm parent was created, and the \
+         imports check it"
+    )]
     Terminal(libc::c_int),
     #[error(transparent)]
     Changed(#[from] Changed),
@@ -174,8 +177,8 @@ pub enum Reason {
     NowMentions(String),
     #[error("code in {} that imports may depend on has changed", .0.display())]
     CodeChanged(PathBuf),
-    #[error("{} hides an installed module", .0.display())]
-    Hides(PathBuf),
+    #[error("{} shadows an installed module", .0.display())]
+    Shadows(PathBuf),
 
     // A warm parent or standby that does not answer.
     #[error("the warm parent has exited ({0})")]
@@ -217,9 +220,7 @@ pub enum Reason {
     BeingPrepared,
     #[error("none is prepared yet")]
     NonePrepared,
-    #[error(
-        "those that wait are of another form, or for other devices, variables or another driver"
-    )]
+    #[error("the waiting standbys have a different form, device, driver or environment")]
     OthersPrepared,
     #[error("its lock cannot be opened: {0}")]
     StandbyLock(Io),
@@ -287,23 +288,23 @@ pub enum Reason {
     Path { path: PathBuf, why: Io },
 }
 
-/// The prefix of a stored refusal about a file that hides a module; its path follows.
-const HIDES: &[u8] = b"hides\0";
+/// The prefix of a stored refusal about a file that shadows a module; its path follows.
+const SHADOWS: &[u8] = b"hides\0";
 
 impl Reason {
     /// The content of the file that keeps a refusal for later starts.
     pub(crate) fn stored(&self) -> Vec<u8> {
         match self {
-            Reason::Hides(path) => [HIDES, path.as_os_str().as_bytes()].concat(),
+            Reason::Shadows(path) => [SHADOWS, path.as_os_str().as_bytes()].concat(),
             other => other.to_string().into_bytes(),
         }
     }
 
     /// The refusal in a file; none in an empty one.
     pub(crate) fn from_stored(content: &[u8]) -> Option<Reason> {
-        match content.strip_prefix(HIDES) {
+        match content.strip_prefix(SHADOWS) {
             _ if content.is_empty() => None,
-            Some(path) => Some(Reason::Hides(
+            Some(path) => Some(Reason::Shadows(
                 std::ffi::OsString::from_vec(path.to_vec()).into(),
             )),
             None => {
@@ -313,9 +314,9 @@ impl Reason {
         }
     }
 
-    /// Returns whether this is about a file that hid a module and no longer exists.
+    /// Returns whether this is about a file that shadowed a module and no longer exists.
     pub(crate) fn is_over(&self) -> bool {
-        matches!(self, Reason::Hides(path) if !path.exists())
+        matches!(self, Reason::Shadows(path) if !path.exists())
     }
 }
 
@@ -331,12 +332,12 @@ mod tests {
     }
 
     #[test]
-    fn a_refusal_is_over_when_the_hiding_file_is_gone() {
+    fn a_refusal_is_over_when_the_shadowing_file_is_gone() {
         let again = |reason: &Reason| Reason::from_stored(&reason.stored());
-        let here = again(&Reason::Hides("/usr".into())).expect("a reason");
-        assert_eq!(here.to_string(), "/usr hides an installed module");
+        let here = again(&Reason::Shadows("/usr".into())).expect("a reason");
+        assert_eq!(here.to_string(), "/usr shadows an installed module");
         assert!(!here.is_over());
-        let gone = again(&Reason::Hides("/no/such/file".into()));
+        let gone = again(&Reason::Shadows("/no/such/file".into()));
         assert!(gone.is_some_and(|reason| reason.is_over()));
         let other = again(&Reason::FailedToStart).expect("a reason");
         assert_eq!(other.to_string(), "its warm parent failed to start");

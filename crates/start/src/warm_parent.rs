@@ -390,7 +390,7 @@ fn ask_and_go(
             let _ = learned::note_changing(&parent_request.learned(), &path);
         }
         list::leave(parent);
-        if matches!(why, Reason::Hides(_)) {
+        if matches!(why, Reason::Shadows(_)) {
             // Another parent would not help either, as long as that module exists.
             let _ = fs::write(parent_request.refusal(), why.stored());
         }

@@ -37,7 +37,7 @@ pub const EPILOGUE: Epilogue = Epilogue {
 const BUDGET: &[Row] = &[
     (r#"time_to_first = "2 s""#, "also first, steady, excess"),
     ("first_ratio = 50", "first ÷ steady"),
-    ("warmup = 3", "iterations before steady"),
+    ("warmup = 3", "iterations before the steady state"),
     (
         r#"device_memory = "1 GiB""#,
         "peak; also host_memory, of the largest process",
@@ -53,7 +53,7 @@ const BUDGET: &[Row] = &[
 
 #[derive(Debug, Args)]
 #[command(
-    before_help = "A budget sets upper limits for a program. It comes from `preheat.toml` in the current directory, another file, or flags. A limit passes if the measured value is within it, fails if the whole 95 % interval is above it, and is inconclusive otherwise. Made for CI: the exit code reports the result, and exports explain it.",
+    before_help = "A budget sets upper limits for a program. It comes from `preheat.toml` in the current directory, another file, or flags. A limit passes if the measured value is within it, fails if the whole 95 % interval is above it, and is inconclusive otherwise. In CI, use the exit code, and write the details as JUnit XML, Markdown or GitHub annotations.",
     help_template = TEMPLATE
 )]
 pub struct CheckArguments {
@@ -148,11 +148,11 @@ pub struct LimitArguments {
     #[arg(long, value_name = "RATIO", allow_hyphen_values = true, value_parser = |text: &str| limit(Quantity::Ratio, text))]
     pub first_ratio: Option<Limit>,
 
-    /// Iterations before steady
+    /// Iterations before the steady state
     #[arg(long, value_name = "N", allow_hyphen_values = true, value_parser = |text: &str| limit(Quantity::Warmup, text))]
     pub warmup: Option<Limit>,
 
-    /// The time that warm-up cost beyond steady
+    /// Extra time spent in warm-up
     #[arg(long, value_name = "TIME", allow_hyphen_values = true, value_parser = |text: &str| limit(Quantity::Excess, text))]
     pub excess: Option<Limit>,
 
@@ -179,7 +179,7 @@ pub struct LimitArguments {
 
 // Output destinations besides the terminal.
 #[derive(Debug, Args)]
-#[command(next_help_heading = "Results")]
+#[command(next_help_heading = "Output")]
 pub struct ResultArguments {
     /// Print GitHub annotations, and append to the job summary ($GITHUB_STEP_SUMMARY)
     #[arg(long)]

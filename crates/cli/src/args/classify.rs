@@ -39,7 +39,7 @@ pub const EPILOGUE: Epilogue = Epilogue {
 
 #[derive(Debug, Args)]
 #[command(
-    before_help = "Reads iteration times written by any benchmark tool and reports, for each start and overall: the class (flat, cold-first, warmup, slowdown, no steady state), where steady begins, first, steady, ratio and excess with 95 % intervals, and how many iterations to discard.
+    before_help = "Reads iteration times written by any benchmark tool and reports, for each start and overall: the class (flat, cold-first, warmup, slowdown, no steady state), where the steady state begins, first, steady, ratio and excess with 95 % intervals, and how many iterations to discard.
 
 The format is detected from the content, never from the file name:
   warmup_stats CSV    process_exec_idx, bench_name, 0, 1, …

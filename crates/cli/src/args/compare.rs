@@ -66,7 +66,7 @@ pub struct CompareArguments {
     #[arg(long, value_name = "PERCENT", default_value = "5%", value_parser = percentage, allow_hyphen_values = true)]
     pub max_regression: f64,
 
-    /// Ignore changes in time to first and the first iteration that are smaller than this, and changes in the steady iteration smaller than a hundredth of it [default: 1ms, 10us for lab results]
+    /// Ignore smaller changes in time; for the steady iteration, changes smaller than TIME divided by 100 [default: 1ms; for lab results 10us, also for the steady iteration]
     #[arg(long, value_name = "TIME", value_parser = time, allow_hyphen_values = true)]
     pub min_change: Option<f64>,
 
@@ -74,8 +74,7 @@ pub struct CompareArguments {
     #[arg(long, value_name = "BYTES", default_value = "1MiB", value_parser = size, allow_hyphen_values = true)]
     pub min_memory: f64,
 
-    /// Quantities that can fail the comparison, separated by commas
-    #[arg(long, value_name = "QUANTITY", value_delimiter = ',', default_values = DEFAULT_GATE.map(Quantity::id), value_parser = values::quantity())]
+    #[arg(long, value_name = "QUANTITY", value_delimiter = ',', help = gate_help(), default_values = DEFAULT_GATE.map(Quantity::id), hide_default_value = true, value_parser = values::quantity())]
     pub gate: Vec<Compared>,
 
     /// Exit with 3 if a gated quantity is inconclusive and none regressed
@@ -91,6 +90,12 @@ pub struct CompareArguments {
 
     #[command(flatten)]
     pub live: LiveArguments,
+}
+
+/// The help of --gate, with the default as one would write it.
+fn gate_help() -> String {
+    let default = DEFAULT_GATE.map(Quantity::id).join(",");
+    format!("Quantities that can fail the comparison, separated by commas [default: {default}]")
 }
 
 /// Options that apply only when commands are run.

@@ -76,7 +76,7 @@ pub struct StartArguments {
     #[arg(long, value_name = "SECONDS", value_parser = seconds)]
     pub idle: Option<Duration>,
 
-    /// Start plainly if the warm parent has not answered after this long [default: 0.2]
+    /// Start plainly if the warm parent has not answered after this long [default: 0.2]; with --prepare, give up if the parent is not ready after this long [default: 600]
     #[arg(long, value_name = "SECONDS", value_parser = seconds)]
     pub patience: Option<Duration>,
 
@@ -96,7 +96,7 @@ pub struct StartArguments {
     #[arg(long, value_name = "N", value_parser = values::standbys, requires = "standby")]
     pub standby_count: Option<usize>,
 
-    /// Use only these remedies, separated by commas, instead of those chosen by --measure
+    /// Use only these remedies, separated by commas, instead of those chosen by --measure; with --measure, try only these
     #[arg(long, value_name = "REMEDIES", value_delimiter = ',', value_parser = values::remedy())]
     pub only: Option<Vec<Option<Remedy>>>,
 
@@ -123,7 +123,7 @@ pub struct StartArguments {
     #[arg(long, hide = true, requires = "only")]
     pub strictly: bool,
 
-    /// Keep everything that the program compiles in this directory (or set PREHEAT_CACHES) [default: ~/.cache/preheat/caches, for the caches that --measure found in use]
+    /// Directory for everything the program compiles (or set PREHEAT_CACHES). Without this flag: ~/.cache/preheat/caches, only if --measure decided to keep caches
     #[arg(long, value_name = "DIR", conflicts_with_all = ["list", "stop"])]
     pub caches: Option<PathBuf>,
 

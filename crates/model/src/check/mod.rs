@@ -101,7 +101,7 @@ pub enum LineKind {
     Steady,
     /// first ÷ steady.
     FirstRatio,
-    /// Iterations before steady.
+    /// Iterations before the steady state.
     Warmup,
     /// The cost of warm-up beyond steady.
     Excess,

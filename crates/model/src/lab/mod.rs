@@ -134,7 +134,7 @@ pub struct Series {
     pub class: Option<Class>,
     /// The agreement of the starts on this class.
     pub consistency: Option<Consistency>,
-    /// Iterations before steady, median over the starts.
+    /// Iterations before the steady state, median over the starts.
     pub warmup: Option<f64>,
     /// The cost of warm-up beyond steady, median over the starts.
     pub excess: Option<f64>,

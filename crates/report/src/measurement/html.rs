@@ -259,11 +259,11 @@ fn draw(layout: Layout, report: &MeasurementReport, longest: f64) -> Svg {
         let name = measurement::configuration(of, report);
         bands.name(row, &name);
         let value = of.time_to_first.map(|time| time.value);
-        let faster = of
+        let speedup = of
             .times
             .map_or_else(String::new, |times| ratio(times.value));
         let time = value.map_or(ABSENT.to_owned(), duration);
-        bands.end(row, &time, &faster);
+        bands.end(row, &time, &speedup);
         let middle = bands.middle(row);
         let parts = in_order(of.causes.iter().map(|of| (of.cause, of.seconds)));
         if parts.is_empty() {
@@ -295,7 +295,7 @@ fn table(report: &MeasurementReport) -> Table {
         "configuration",
         "time to first",
         "saved",
-        "faster",
+        "speedup",
         "starts",
         "recording",
     ]);

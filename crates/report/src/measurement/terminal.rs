@@ -58,7 +58,7 @@ fn configurations(screen: &mut Screen, report: &MeasurementReport) {
         let mut table = Table::new(&[
             left(""),
             left("time to first"),
-            right("faster"),
+            right("speedup"),
             left("change"),
         ]);
         for configuration in &report.configurations {

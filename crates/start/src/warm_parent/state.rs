@@ -273,7 +273,7 @@ impl Parent {
                 continue;
             }
             let (path, ending) = (entry.path(), &file.as_bytes()[stem.len()..]);
-            // A directory without `__init__` does not hide an installed module, but it may be
+            // A directory without `__init__` does not shadow an installed module, but it may be
             // another part of a package that has none either, or one that was absent.
             let is_part = ending.is_empty() && (is_absent || self.namespaces.contains(stem));
             if is_part && path.is_dir() && !self.known.contains(&path) {
@@ -298,7 +298,7 @@ impl Parent {
                 // It may be a module of the program, which the next parent will know.
                 return Err(match self.prefix.is_some() || is_absent {
                     true => Changed::Path(path, true).into(),
-                    false => Reason::Hides(path),
+                    false => Reason::Shadows(path),
                 });
             }
         }

@@ -221,7 +221,7 @@ const METHOD: [(&str, &str); 5] = [
     (
         "Over the starts",
         " that settle, first, steady and ratio are geometric means, and the excess (the \
-         time that warm-up cost beyond steady) is an arithmetic mean. The 95\u{a0}% \
+         extra time spent in warm-up) is an arithmetic mean. The 95\u{a0}% \
          intervals come from a seeded hierarchical bootstrap, which resamples starts, then \
          iterations within them. Fewer than three starts give no interval.",
     ),

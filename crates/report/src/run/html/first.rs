@@ -141,8 +141,11 @@ fn iterations(page: &mut RunPage) -> Option<Markup> {
             .filter(|warmup| warmup.is_finite())
             .map(
                 |warmup| match warmup.fract() == 0.0 && (0.0..1e9).contains(&warmup) {
-                    true => format!("{} before steady", counted(warmup as usize, "iteration")),
-                    false => format!("{} iterations before steady", number(warmup)),
+                    true => format!(
+                        "{} before the steady state",
+                        counted(warmup as usize, "iteration")
+                    ),
+                    false => format!("{} iterations before the steady state", number(warmup)),
                 },
             ),
     );
