@@ -26,12 +26,14 @@ const MAX_COMPARED: u64 = 1 << 18;
 /// The answer for a path that does not exist.
 const ABSENT: &str = "absent";
 
-/// The number of inputs for which a directory is opened: opening and closing it takes as long as
-/// four of them save.
+/// The minimum number of inputs below a directory for it to be opened as a base. Opening and
+/// closing it costs what four relative lookups save; twice that leaves a gain.
 const MIN_INPUTS_OF_BASE: usize = 8;
 
-/// The number of paths per thread, and the largest number of threads.
+/// The number of paths that one thread verifies; more paths are divided between threads.
 const PATHS_FOR_ONE_THREAD: usize = 500;
+
+/// The largest number of threads that verify paths.
 const MAX_THREADS: usize = 8;
 
 /// A question about a path.
@@ -101,15 +103,15 @@ impl Question {
         let follow = || rustix::fs::statat(base, path, AtFlags::empty());
         let whole = || Path::new(OsStr::from_bytes(path.to_bytes()));
         let written = match self {
-            Question::File => follow().map(|is| to.put_identity(&is)),
-            Question::Rights => follow().map(|is| to.put_rights(&is)),
-            Question::Writable => follow().and_then(|is| {
-                to.put_rights(&is);
+            Question::File => follow().map(|stat| to.put_identity(&stat)),
+            Question::Rights => follow().map(|stat| to.put_rights(&stat)),
+            Question::Writable => follow().and_then(|stat| {
+                to.put_rights(&stat);
                 to.put_free_space(path)
             }),
             Question::Link => rustix::fs::statat(base, path, AtFlags::SYMLINK_NOFOLLOW)
-                .map(|is| to.put_identity(&is)),
-            Question::Listing => follow().map(|is| to.put_exactly(&is)),
+                .map(|stat| to.put_identity(&stat)),
+            Question::Listing => follow().map(|stat| to.put_exactly(&stat)),
             Question::Presence => follow().map(drop),
             Question::Content => content(whole()).map(|text| to.put(text.as_bytes())),
             Question::Names => names(whole()).map(|text| to.put(text.as_bytes())),
@@ -168,36 +170,36 @@ impl Answer {
     }
 
     fn numbers<const N: usize>(&mut self, numbers: [u64; N]) {
-        for (place, number) in numbers.into_iter().enumerate() {
-            if place > 0 {
+        for (index, number) in numbers.into_iter().enumerate() {
+            if index > 0 {
                 self.0.push(b' ');
             }
             self.number(number);
         }
     }
 
-    fn put_identity(&mut self, is: &Stat) {
-        match FileType::from_raw_mode(is.st_mode) {
+    fn put_identity(&mut self, stat: &Stat) {
+        match FileType::from_raw_mode(stat.st_mode) {
             // The times of a directory change with every file in it.
-            FileType::Directory => self.numbers([is.st_dev, is.st_ino]),
-            FileType::RegularFile | FileType::Symlink => self.put_exactly(is),
+            FileType::Directory => self.numbers([stat.st_dev, stat.st_ino]),
+            FileType::RegularFile | FileType::Symlink => self.put_exactly(stat),
             // The times of a device are meaningless.
-            _ => self.numbers([is.st_dev, is.st_ino, is.st_rdev, is.st_mode.into()]),
+            _ => self.numbers([stat.st_dev, stat.st_ino, stat.st_rdev, stat.st_mode.into()]),
         }
     }
 
-    fn put_rights(&mut self, is: &Stat) {
-        self.put_identity(is);
+    fn put_rights(&mut self, stat: &Stat) {
+        self.put_identity(stat);
         self.0.push(b' ');
-        self.numbers([is.st_uid.into(), is.st_gid.into(), is.st_mode.into()]);
+        self.numbers([stat.st_uid.into(), stat.st_gid.into(), stat.st_mode.into()]);
     }
 
-    fn put_exactly(&mut self, is: &Stat) {
-        self.numbers([is.st_dev, is.st_ino]);
+    fn put_exactly(&mut self, stat: &Stat) {
+        self.numbers([stat.st_dev, stat.st_ino]);
         self.0.push(b' ');
-        self.number(is.st_size);
-        self.put_time(is.st_mtime, is.st_mtime_nsec);
-        self.put_time(is.st_ctime, is.st_ctime_nsec);
+        self.number(stat.st_size);
+        self.put_time(stat.st_mtime, stat.st_mtime_nsec);
+        self.put_time(stat.st_ctime, stat.st_ctime_nsec);
     }
 
     /// Appends a time in seconds and nanoseconds.
@@ -211,11 +213,11 @@ impl Answer {
     /// Appends whether this process may create files in a directory, and whether its file system
     /// has free blocks and inodes. Quotas are not visible.
     fn put_free_space(&mut self, path: &CStr) -> rustix::io::Result<()> {
-        let is = rustix::fs::statvfs(path)?;
-        let may = rustix::fs::access(path, Access::WRITE_OK | Access::EXEC_OK).is_ok();
-        let has_inodes = is.f_files == 0 || is.f_favail > 0;
+        let stat = rustix::fs::statvfs(path)?;
+        let can_write = rustix::fs::access(path, Access::WRITE_OK | Access::EXEC_OK).is_ok();
+        let has_inodes = stat.f_files == 0 || stat.f_favail > 0;
         self.0.push(b' ');
-        self.numbers([may.into(), (is.f_bavail > 0 && has_inodes).into()]);
+        self.numbers([can_write.into(), (stat.f_bavail > 0 && has_inodes).into()]);
         Ok(())
     }
 }
@@ -240,16 +242,16 @@ fn names(path: &Path) -> rustix::io::Result<String> {
     Ok(name(&found.join(&0)))
 }
 
-/// The number of an error; the standard library makes errors of its own for invalid paths, which
-/// do not exist.
+/// The number of an error. std rejects a path with a NUL byte without an errno; no such file can
+/// exist.
 fn errno(why: io::Error) -> Errno {
     Errno::from_io_error(&why).unwrap_or(Errno::NOENT)
 }
 
-/// The host name and the kernel release, as `uname` returns them.
+/// The host name, the domain name and the kernel release, as `uname` returns them.
 pub(crate) fn host() -> String {
-    let is = rustix::system::uname();
-    let fields = [is.nodename(), is.domainname(), is.release()];
+    let uname = rustix::system::uname();
+    let fields = [uname.nodename(), uname.domainname(), uname.release()];
     fields.map(CStr::to_string_lossy).join(" ")
 }
 
@@ -337,7 +339,7 @@ impl Ledger {
     }
 
     /// Updates the answers about a file after a harmless change by the parent itself.
-    pub(crate) fn changed(&mut self, path: &Path) {
+    pub(crate) fn refresh(&mut self, path: &Path) {
         let directory = path.parent().unwrap_or(path);
         for ((known, question), answer) in &mut self.paths {
             let known = Path::new(known);
@@ -362,7 +364,7 @@ impl Ledger {
         self.variables.entry(name.to_vec()).or_insert_with(value);
     }
 
-    /// Drops inputs that are recorded elsewhere, or that do not matter.
+    /// Keeps the inputs for which `keep` returns true.
     pub(crate) fn retain(&mut self, keep: impl Fn(&Path, Question) -> bool) {
         self.paths
             .retain(|(path, question), _| keep(Path::new(path), *question));
@@ -458,7 +460,8 @@ struct InputSpan {
 }
 
 impl Inputs {
-    /// Reads a record of the state; returns false if it does not belong to the ledger.
+    /// Reads a record of the state. Returns false if the record is not one of an input, such as that
+    /// of a variable, which `state` reads.
     pub(crate) fn read(&mut self, record: [&[u8]; 3]) -> bool {
         let text = |at: usize| String::from_utf8_lossy(record[at]).into_owned();
         match record[0] {
@@ -555,7 +558,8 @@ impl Inputs {
                 });
                 if !is_same {
                     let was_absent = then.ends_with(ABSENT.as_bytes());
-                    return Err(Changed::Path(self.path_of(known), was_absent));
+                    let path = self.path_of(known);
+                    return Err(Changed::Path { path, was_absent });
                 }
             }
         }
@@ -577,7 +581,7 @@ impl Inputs {
     }
 
     /// Checks that no stream that the imports checked with `isatty` is a terminal now.
-    pub(crate) fn suit(&self, terminals: &[libc::c_int]) -> Result<(), Reason> {
+    pub(crate) fn check_streams(&self, terminals: &[libc::c_int]) -> Result<(), Reason> {
         match self.streams.iter().find(|fd| terminals.contains(fd)) {
             Some(fd) => Err(Reason::Terminal(*fd)),
             None => Ok(()),
@@ -585,7 +589,7 @@ impl Inputs {
     }
 }
 
-/// Opens a directory only as the begin of paths, which requires no right to read it.
+/// Opens a directory with `O_PATH`, as the base of relative lookups. This needs no read permission.
 fn open_base(path: &Path) -> Option<OwnedFd> {
     let flags = OFlags::PATH | OFlags::DIRECTORY | OFlags::CLOEXEC;
     rustix::fs::open(path, flags, Mode::empty()).ok()
@@ -594,9 +598,9 @@ fn open_base(path: &Path) -> Option<OwnedFd> {
 /// An input that has changed.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
 pub enum Changed {
-    /// A path, with true if it did not exist before.
-    #[error("{} {}", .0.display(), if *.1 { "did not exist before" } else { "has changed" })]
-    Path(PathBuf, bool),
+    /// A path; `was_absent` is true if it did not exist before.
+    #[error("{} {}", .path.display(), if *.was_absent { "did not exist before" } else { "has changed" })]
+    Path { path: PathBuf, was_absent: bool },
     /// The host name or the kernel.
     #[error("the host name or the kernel has changed")]
     Host,
@@ -617,6 +621,11 @@ mod tests {
             inputs.read(*record);
         }
         inputs
+    }
+
+    fn changed(path: &Path, was_absent: bool) -> Result<(), Changed> {
+        let path = path.to_owned();
+        Err(Changed::Path { path, was_absent })
     }
 
     #[test]
@@ -640,9 +649,9 @@ mod tests {
         listed.record(at.clone(), Question::Listing);
         let listed = inputs(&listed);
         fs::write(at.join("third"), "").expect("it is written");
-        assert_eq!(listed.verify(), Err(Changed::Path(at.clone(), false)));
+        assert_eq!(listed.verify(), changed(&at, false));
         fs::write(&absent, "").expect("it is written");
-        assert_eq!(before.verify(), Err(Changed::Path(absent.clone(), true)));
+        assert_eq!(before.verify(), changed(&absent, true));
         fs::remove_file(&absent).expect("it goes");
         // A file that appears in a listed directory is detected through the directory.
         let mut both = Ledger::default();
@@ -651,12 +660,12 @@ mod tests {
         let both = inputs(&both);
         assert_eq!(both.paths.len(), 1);
         fs::write(at.join("fourth"), "").expect("it is written");
-        assert_eq!(both.verify(), Err(Changed::Path(at.clone(), false)));
+        assert_eq!(both.verify(), changed(&at, false));
         // A replaced file counts as changed, even with the same content.
         fs::write(&absent, "1").expect("it is written");
         fs::rename(&absent, &file).expect("it is moved");
-        assert_eq!(before.verify(), Err(Changed::Path(file.clone(), false)));
-        ledger.changed(&file);
+        assert_eq!(before.verify(), changed(&file, false));
+        ledger.refresh(&file);
         assert_eq!(inputs(&ledger).verify(), Ok(()));
         fs::remove_dir_all(&at).expect("it goes");
     }
@@ -687,15 +696,14 @@ mod tests {
         assert_eq!(bases, [&absent, &at.path().join("link"), &package]);
         assert_eq!(inputs.verify(), Ok(()));
 
-        let changed = |path: PathBuf, was_absent| Err(Changed::Path(path, was_absent));
         fs::create_dir(&absent).expect("it is created");
         assert_eq!(inputs.verify(), Ok(()));
         fs::write(absent.join("m3.py"), "").expect("it is written");
-        assert_eq!(inputs.verify(), changed(absent.join("m3.py"), true));
+        assert_eq!(inputs.verify(), changed(&absent.join("m3.py"), true));
         fs::remove_dir_all(&absent).expect("it goes");
         assert_eq!(inputs.verify(), Ok(()));
         fs::write(package.join("m5.py"), "22").expect("it is written");
-        assert_eq!(inputs.verify(), changed(package.join("m5.py"), false));
+        assert_eq!(inputs.verify(), changed(&package.join("m5.py"), false));
     }
 
     #[test]
@@ -722,10 +730,9 @@ mod tests {
         link("two");
         assert_eq!(inputs.verify(), Ok(()));
         fs::remove_file(path("two/m2.py")).expect("it is removed");
-        let removed = Err(Changed::Path(path("link/m2.py"), false));
-        assert_eq!(inputs.verify(), removed);
+        assert_eq!(inputs.verify(), changed(&path("link/m2.py"), false));
         fs::remove_file(path("link")).expect("it is removed");
-        assert!(matches!(inputs.verify(), Err(Changed::Path(..))));
+        assert!(matches!(inputs.verify(), Err(Changed::Path { .. })));
     }
 
     #[test]
@@ -735,14 +742,14 @@ mod tests {
         let mut ledger = Ledger::default();
         let mut with_slash = plugins.clone().into_os_string();
         with_slash.push("/");
-        ledger.record(with_slash.into(), Question::File);
+        ledger.record(with_slash.clone().into(), Question::File);
         for number in 0..MIN_INPUTS_OF_BASE {
             ledger.record(plugins.join(number.to_string()), Question::File);
         }
         let inputs = inputs(&ledger);
         assert_eq!(inputs.verify(), Ok(()));
         fs::create_dir(&plugins).expect("it is created");
-        assert!(matches!(inputs.verify(), Err(Changed::Path(_, true))));
+        assert_eq!(inputs.verify(), changed(Path::new(&with_slash), true));
     }
 
     #[test]
@@ -756,8 +763,7 @@ mod tests {
         let inputs = inputs(&ledger);
         assert_eq!(inputs.verify(), Ok(()));
         fs::write(&file, "changed").expect("it is written");
-        let changed = Changed::Path(file.path().into(), false);
-        assert_eq!(inputs.verify(), Err(changed));
+        assert_eq!(inputs.verify(), changed(file.path(), false));
     }
 
     #[test]
@@ -799,10 +805,10 @@ mod tests {
         fs::write(at.join("another"), "").expect("it is written");
         assert_eq!(before.verify(), Ok(()));
         fs::set_permissions(&at, fs::Permissions::from_mode(0o500)).expect("it can be");
-        assert_eq!(before.verify(), Err(Changed::Path(at.clone(), false)));
+        assert_eq!(before.verify(), changed(&at, false));
         fs::set_permissions(&at, fs::Permissions::from_mode(0o700)).expect("it can be");
         fs::remove_dir_all(&at).expect("it goes");
-        assert_eq!(before.verify(), Err(Changed::Path(at.clone(), false)));
+        assert_eq!(before.verify(), changed(&at, false));
     }
 
     #[test]

@@ -164,7 +164,7 @@ impl Parent {
             return Err(Reason::ArgumentsChanged);
         }
         self.asked.suits(environment)?;
-        self.inputs.suit(terminals)
+        self.inputs.check_streams(terminals)
     }
 
     /// Returns true if it has run lines of the program, which may rely on open streams.
@@ -203,7 +203,7 @@ impl Parent {
     /// The input file that has changed, if any.
     pub(crate) fn changed(&self) -> Option<PathBuf> {
         match self.inputs.verify() {
-            Err(Changed::Path(path, _)) => Some(path),
+            Err(Changed::Path { path, .. }) => Some(path),
             _ => None,
         }
     }
@@ -277,7 +277,8 @@ impl Parent {
             // another part of a package that has none either, or one that was absent.
             let is_part = ending.is_empty() && (is_absent || self.namespaces.contains(stem));
             if is_part && path.is_dir() && !self.known.contains(&path) {
-                return Err(Changed::Path(path, true).into());
+                let was_absent = true;
+                return Err(Changed::Path { path, was_absent }.into());
             }
             let module = match ending {
                 b"" => fs::read_dir(&path)
@@ -297,7 +298,11 @@ impl Parent {
                 let path = module.path();
                 // It may be a module of the program, which the next parent will know.
                 return Err(match self.prefix.is_some() || is_absent {
-                    true => Changed::Path(path, true).into(),
+                    true => Changed::Path {
+                        path,
+                        was_absent: true,
+                    }
+                    .into(),
                     false => Reason::Shadows(path),
                 });
             }

@@ -366,7 +366,7 @@ impl<'a> Tracer<'a> {
     /// Notes a harmless change. Whether it succeeds in a directory for temporary files depends
     /// on the directory and its file system.
     fn note_change(&mut self, is_trial: bool, path: &Path) {
-        self.ledger.changed(path);
+        self.ledger.refresh(path);
         if !is_trial && let Some(directory) = self.rules.temporary_directory(path) {
             self.ledger.record(directory.to_owned(), Question::Writable);
         }
