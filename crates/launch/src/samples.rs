@@ -3,8 +3,9 @@
 //!
 //! A thread of preheat does this every few milliseconds. It keeps the files of `/proc`
 //! open, and samples less often the longer the command runs and the more there is to
-//! sample: about a fiftieth of one processor, half of it for stacks, and a tenth at most.
-//! A second thread reads which mappings hold the memory ([`mapped`]), a few times.
+//! sample: about 2 % of one processor, half of that for stacks, after an allowance for work
+//! that is done once. A second thread reads which mappings hold the memory ([`mapped`]), a few
+//! times.
 
 mod file;
 mod mapped;
@@ -89,7 +90,7 @@ impl Sampler {
         Ok(Sampler { stop, thread })
     }
 
-    /// Takes a last sample and stops. The process has ended but was not waited for, so its
+    /// Takes a last sample and stops. The process has exited but is not reaped yet, so its
     /// total usage can still be read.
     pub(crate) fn end(self) -> Summary {
         // Fails only if the thread has ended, which `join` reports.
@@ -117,10 +118,10 @@ fn sample(mut tree: Tree, samples: &Samples, stopped: &Receiver<()>) -> Summary 
 /// Every fourth sample includes descendants, new threads and disk reads.
 const FULL_SAMPLE_EVERY: u64 = 4;
 
-/// The pause before the next sample, for this age of the command and this cost of all samples so
-/// far, both in nanoseconds. Samples take a fiftieth of a processor, plus an allowance for
-/// work that is done once: the sample that finds the interpreter must not be followed by a pause as long
-/// as a short program.
+/// The pause before the next sample. `age` is the time since the command began, and `cost` the CPU
+/// time of all samples so far, both in nanoseconds. Samples take 2 % of one processor, plus an
+/// allowance for work that is done once: the sample that finds the interpreter must not be followed
+/// by a pause as long as a short program.
 fn interval(age: u64, cost: u64) -> Duration {
     const SECOND: u64 = 1_000_000_000;
     const ALLOWANCE: u64 = SECOND / 5;
@@ -166,7 +167,7 @@ impl Unrecorded {
         let (Ok(name), Ok(file)) = (fs::read_link(&path), File::open(&path)) else {
             return;
         };
-        // The loader of glibc names no loader itself, but loads the recorder when it is executed.
+        // `ld-linux` itself has no PT_INTERP, so it looks static, but it does load the recorder.
         let is_loader = name
             .file_name()
             .is_some_and(|name| name.as_encoded_bytes().starts_with(b"ld-linux"));

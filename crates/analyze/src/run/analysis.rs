@@ -161,7 +161,7 @@ fn head(recording: &Recording, decision: &Decision, shown: usize) -> RunReport {
         settings: manifest.settings.clone(),
         environment: manifest.environment.clone(),
         iterations_by: decision.by,
-        iteration: decision.words(&manifest.settings.iterations, shown),
+        iteration: decision.description(&manifest.settings.iterations, shown),
         unit: decision.unit(),
         first_begin: decision.first_begin(),
         time_to_first: Estimate {

@@ -44,15 +44,15 @@ fn name(trace: &StartTrace, found: &Detected, other: &Other) -> String {
 
 /// A note about iterations that are left out because they overlap others.
 pub(super) fn concurrent(found: &Detected) -> Option<String> {
-    let all = found.iterations.len() + found.concurrent;
-    let verb = match found.concurrent {
+    let all = found.iterations.len() + found.overlapping;
+    let verb = match found.overlapping {
         0 => return None,
         1 => "began while another was under way on the same thread and does",
         _ => "began while another was under way on the same thread and do",
     };
     Some(format!(
         "{} of {all} iterations {verb} not count: concurrent tasks share a thread.",
-        found.concurrent
+        found.overlapping
     ))
 }
 

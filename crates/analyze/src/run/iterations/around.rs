@@ -1,4 +1,4 @@
-//! Replaces calls by what the program repeats or times around them.
+//! Replaces calls with the steps or timed regions that enclose them.
 
 use super::super::IterationsBy;
 use super::super::timers::Key;
@@ -7,9 +7,9 @@ use super::{
     candidates, find_all, functions, in_most, timers,
 };
 
-/// Replaces calls by what the program repeats around them: two steps of an optimizer that
-/// accumulates gradients, two requests to a language model that calls it for each token, or
-/// regions that it times around a few calls each.
+/// Replaces calls with the steps or timed regions that enclose them: two optimizer steps with
+/// gradient accumulation, two requests to a language model that runs once per token, or timed
+/// regions around a few calls each.
 pub(super) fn enclosing(decision: Decision, starts: &[StartData]) -> Decision {
     let calls = matches!(
         decision.rule,
@@ -20,10 +20,10 @@ pub(super) fn enclosing(decision: Decision, starts: &[StartData]) -> Decision {
     }
     let calls = decision.returned(starts);
     let around = |rule: &Rule, outer: &[Option<Detected>]| {
-        let mut both = (outer.iter().zip(&calls)).filter(|(_, inner)| inner.is_some());
-        both.all(|(outer, inner)| {
-            let both = outer.as_ref().zip(inner.as_ref());
-            both.is_some_and(|(outer, inner)| {
+        let mut pairs = (outer.iter().zip(&calls)).filter(|(_, inner)| inner.is_some());
+        pairs.all(|(outer, inner)| {
+            let counterparts = outer.as_ref().zip(inner.as_ref());
+            counterparts.is_some_and(|(outer, inner)| {
                 let fewer = outer.iterations.len() < inner.iterations.len();
                 fewer
                     && match rule {
@@ -95,7 +95,7 @@ pub(super) fn as_timed(decision: Decision, starts: &[StartData]) -> Decision {
     let rule = Rule::Timers(keys.clone());
     Decision {
         by: IterationsBy::Timers,
-        timed_iterations: (decision.unit()).map(|unit| (decision.timed_words(), unit)),
+        timed_iterations: (decision.unit()).map(|unit| (decision.timed_description(), unit)),
         region_names: timers::names(starts, keys),
         once: None,
         found: starts.iter().map(|start| apply(&rule, start)).collect(),

@@ -1,5 +1,4 @@
-//! The rule that is chosen for a recording, with the iterations that it finds and the words for
-//! them.
+//! The rule that is chosen for a recording, with the iterations that it finds and their description.
 
 use super::super::timers::{Key, RegionName, listed};
 use super::super::{
@@ -49,7 +48,7 @@ impl Decision {
         }
     }
 
-    /// The iterations. Calls that last until the next call (of JAX and XLA) end here when they return.
+    /// The iterations, with JAX and XLA calls ending when they return rather than at the next call.
     pub(super) fn returned(&self, starts: &[StartData]) -> Vec<Option<Detected>> {
         let returned = |start| match &self.rule {
             Some(Rule::Compiled(name)) => functions::find_dispatches(start, name),
@@ -66,10 +65,10 @@ impl Decision {
     }
 
     /// A definition of iterations whose begins and ends the timers of the program define.
-    pub(super) fn timed_words(&self) -> String {
+    pub(super) fn timed_description(&self) -> String {
         match &self.rule {
             Some(Rule::Compiled(name)) => format!("calls of {name}, compiled by JAX"),
-            _ => self.words(&IterationRule::Auto, 0),
+            _ => self.description(&IterationRule::Auto, 0),
         }
     }
 
@@ -106,7 +105,7 @@ impl Decision {
     }
 
     /// A human-readable definition of an iteration.
-    pub(in crate::run) fn words(&self, setting: &IterationRule, shown: usize) -> String {
+    pub(in crate::run) fn description(&self, setting: &IterationRule, shown: usize) -> String {
         match &self.rule {
             None => (self.once.clone()).unwrap_or_else(|| NO_REPETITION.to_owned()),
             Some(Rule::Nvtx(name)) => format!("NVTX ranges named {name}"),

@@ -79,8 +79,8 @@ pub(super) fn find(start: &StartData, function: &str) -> Option<Detected> {
     })
 }
 
-/// The iterations with this name, given by the program. Those that begin during another are
-/// concurrent, because the recorder leaves out nested ones.
+/// The iterations with this name, given by the program. Those that begin during another
+/// overlap it, because the recorder leaves out nested ones.
 pub(super) fn find_named(start: &StartData, function: &str) -> Option<Detected> {
     let mut found = earliest(start, |facts, thread| {
         calls(facts, thread, Iteration::Named, function)
@@ -89,7 +89,7 @@ pub(super) fn find_named(start: &StartData, function: &str) -> Option<Detected> 
     let threads = found.all_threads().into_iter();
     let all = (threads.flat_map(|thread| of(facts, thread, Iteration::Named)))
         .filter(|span| name(facts, span) == function);
-    found.concurrent = all.count().saturating_sub(found.iterations.len());
+    found.overlapping = all.count().saturating_sub(found.iterations.len());
     Some(found)
 }
 

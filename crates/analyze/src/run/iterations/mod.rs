@@ -23,7 +23,7 @@ use super::timers::{Key, Regions};
 use super::trace::{Iteration, StartTrace};
 use super::{FirstBegin, IterationRule, IterationsBy};
 use around::{as_timed, enclosing};
-use threads::{earliest, earliest_of, most};
+use threads::{busiest_thread, earliest, earliest_of};
 
 pub(super) use decision::Decision;
 pub(super) use lines::{busiest, together};
@@ -32,8 +32,9 @@ pub(super) use lines::{busiest, together};
 const MIN_ITERATIONS: usize = 3;
 /// A first and a second, for programs that do not repeat more often.
 const FIRST_AND_SECOND: usize = 2;
-/// Programs with fewer iterations rarely reach a steady state. If one times each of them, the report
-/// shows the numbers that it prints.
+/// Programs with fewer iterations rarely reach a steady state. If such a program times each
+/// iteration itself, its timed regions become the iterations, so that the report shows the numbers
+/// it prints.
 const FEW_ITERATIONS: usize = 10;
 
 /// The definition of an iteration.
@@ -69,7 +70,7 @@ pub(super) enum Rule {
     Lines,
 }
 
-/// The rules of a method that an attempt accepts.
+/// Which of a method's rules an attempt accepts.
 #[derive(Clone, Copy, PartialEq)]
 enum Accepted {
     /// Only iterations named by the program.
@@ -131,8 +132,9 @@ pub(super) struct Detected {
     pub first_begin: Option<FirstBegin>,
     /// Other threads that iterate by the same rule, by the end of their first iteration.
     pub others: Vec<Other>,
-    /// Iterations that are left out because they begin during another one of the thread.
-    pub concurrent: usize,
+    /// The number of iterations that are left out because they begin during another one of the
+    /// thread.
+    pub overlapping: usize,
 }
 
 impl Detected {
@@ -178,9 +180,10 @@ type Attempt = (IterationsBy, usize, Accepted);
 
 /// The attempts of `auto`: iterations named by the program, even if rare; repetitions, most
 /// specific first; pairs; regions that the program times once; calls of different models; kernels
-/// that are launched twice after set-up. A model that is called twice is often called within a
-/// timed region, such as a backward pass without an optimizer. Two predictions take precedence over their steps. Steps and timed
-/// regions around calls take precedence over the calls ([`enclosing`]).
+/// that are launched twice after set-up; calls in several threads at once. A model that is called twice is often called within a
+/// timed region, such as a backward pass without an optimizer. Two predictions take precedence
+/// over their steps. Steps and timed regions around calls take precedence over the calls
+/// ([`enclosing`]).
 const AUTO: [Attempt; 17] = [
     (IterationsBy::Python, FIRST_AND_SECOND, Accepted::Named),
     (IterationsBy::Python, 1, Accepted::Named),
@@ -242,7 +245,7 @@ pub(super) fn decide(setting: &IterationRule, starts: &[StartData]) -> Decision 
     for &(by, least, accepted) in attempts {
         let mut rules = candidates(by, name, (least, accepted), starts);
         if accepted == Accepted::Whole {
-            // Not if training steps, or calls of a function around them, repeat too.
+            // Only if they rank first: training steps, or function calls around them, take precedence.
             rules.truncate(1);
         }
         rules.retain(|rule| accepted.accepts(rule));
@@ -340,9 +343,9 @@ fn candidates(
             let offers: Vec<Vec<Rule>> = starts.iter().map(|s| python::propose(s, least)).collect();
             let most = offers.iter().map(Vec::len).max().unwrap_or(0);
             let mut ordered: Vec<Rule> = Vec::new();
-            for place in 0..most {
+            for index in 0..most {
                 for offer in &offers {
-                    if let Some(rule) = offer.get(place).filter(|rule| !ordered.contains(rule)) {
+                    if let Some(rule) = offer.get(index).filter(|rule| !ordered.contains(rule)) {
                         ordered.push(rule.clone());
                     }
                 }

@@ -5,8 +5,8 @@ use std::collections::HashMap;
 use super::super::facts::Facts;
 use super::super::trace::{Iteration, Span, SpanKind};
 use super::{
-    Accepted, Detected, Rule, StartData, candidates, earliest, find_all, functions, in_most, lines,
-    most,
+    Accepted, Detected, Rule, StartData, busiest_thread, candidates, earliest, find_all, functions,
+    in_most, lines,
 };
 use crate::run::{FirstBegin, IterationUnit, IterationsBy};
 use preheat_model::run::trace::iteration_title;
@@ -168,7 +168,7 @@ struct Steps<'a> {
 /// The optimizer whose steps end iterations, in the thread with the most steps; if it has too
 /// few, in its process.
 fn optimizer(start: &StartData, least: usize) -> Option<String> {
-    let (process, thread) = most(start, |facts, thread| {
+    let (process, thread) = busiest_thread(start, |facts, thread| {
         facts.count(thread, Iteration::OptimizerStep) as usize
     })?;
     let facts = &start.facts[process];

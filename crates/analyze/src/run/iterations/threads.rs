@@ -28,15 +28,15 @@ pub(super) fn earliest(
     earliest_of(all)
 }
 
-/// Selects the one whose first iteration ends first, and lists the others in it.
+/// Selects the thread whose first iteration ends first, and stores the others in its `others`.
 pub(super) fn earliest_of(mut all: Vec<Detected>) -> Option<Detected> {
     let mut most = all.iter().map(|found| found.iterations.len()).max()?;
-    if let Some(joined) =
-        joined(&all).filter(|joined| most < MIN_ITERATIONS.min(joined.iterations.len()))
+    let merged = merge_threads(&all);
+    if let Some(merged) = merged.filter(|merged| most < MIN_ITERATIONS.min(merged.iterations.len()))
     {
-        most = joined.iterations.len();
-        all.retain(|found| found.process != joined.process);
-        all.push(joined);
+        most = merged.iterations.len();
+        all.retain(|found| found.process != merged.process);
+        all.push(merged);
     }
     all.retain(|found| {
         let count = found.iterations.len();
@@ -59,7 +59,7 @@ pub(super) fn earliest_of(mut all: Vec<Detected>) -> Option<Detected> {
 
 /// The iterations that several threads of a process run one after the other, such as a thread
 /// for each request. Those that begin during another one are left out.
-fn joined(all: &[Detected]) -> Option<Detected> {
+fn merge_threads(all: &[Detected]) -> Option<Detected> {
     let first = |found: &&Detected| found.iterations.first().map(|first| first.1);
     let earliest = (all.iter().filter(|found| !found.iterations.is_empty())).min_by_key(first)?;
     let mut each: Vec<((u64, u64), usize)> = (all.iter())
@@ -85,7 +85,7 @@ fn joined(all: &[Detected]) -> Option<Detected> {
 }
 
 /// The process and thread with the highest `count`; the earliest of equals.
-pub(super) fn most(
+pub(super) fn busiest_thread(
     start: &StartData,
     count: impl Fn(&Facts, usize) -> usize,
 ) -> Option<(usize, usize)> {
@@ -152,10 +152,10 @@ mod tests {
             found(0, 3, &[(33, 36)]),
             found(1, 0, &[(12, 18)]),
         ];
-        let joined = earliest_of(all).expect("they follow each other");
-        assert_eq!(joined.iterations, [(10, 15), (20, 25), (30, 35)]);
-        assert_eq!((joined.thread, &joined.threads[..]), (1, &[1, 2, 1][..]));
-        assert_eq!(joined.all_threads(), [1, 2]);
+        let merged = earliest_of(all).expect("they follow each other");
+        assert_eq!(merged.iterations, [(10, 15), (20, 25), (30, 35)]);
+        assert_eq!((merged.thread, &merged.threads[..]), (1, &[1, 2, 1][..]));
+        assert_eq!(merged.all_threads(), [1, 2]);
         // Three iterations of one thread are enough.
         let loops = [(20, 25), (30, 35), (40, 45)];
         let alone = earliest_of(vec![found(0, 1, &[(10, 15)]), found(0, 2, &loops)]);
