@@ -96,7 +96,7 @@ pub enum Reason {
     Filtered,
     #[error(
         "it has a system call filter, which can only be compared with that of process 1, and \
-         process 1 is in another container"
+         process 1 may be in another container"
     )]
     FirstElsewhere,
     #[error("it is traced (strace, a debugger), and the tracer would not see the program")]
