@@ -68,7 +68,7 @@ values = {k[5:].lower(): v for k, v in os.environ.items() if k.startswith('FILT_
     }
     let observed = start(&warm, "FILT_NEW", "x");
     assert!(
-        observed.err.contains("FILT_NEW has another value"),
+        observed.err.contains("FILT_NEW has a different value"),
         "{}",
         observed.err
     );

@@ -12,7 +12,7 @@ mod warm;
 use support::{run, signal};
 use warm::{Observed, Warm, as_is, children, until};
 
-/// Send a signal to a process that is not our child.
+/// Sends a signal to a process that is not our child.
 fn kill(process: libc::pid_t, signal: i32) {
     // SAFETY: kill takes numbers only.
     assert_eq!(unsafe { libc::kill(process, signal) }, 0, "{process}");
@@ -20,13 +20,16 @@ fn kill(process: libc::pid_t, signal: i32) {
 
 /// The supervisor and the child that wait for a start.
 fn waiting(parent: libc::pid_t) -> (libc::pid_t, libc::pid_t) {
-    loop {
-        for &supervisor in children(parent).iter().rev() {
-            if let Some(&child) = children(supervisor).first() {
-                return (supervisor, child);
-            }
-        }
-    }
+    let found = || {
+        let supervisors = children(parent).into_iter().rev();
+        let mut pairs = supervisors.filter_map(|process| {
+            let child = *children(process).first()?;
+            Some((process, child))
+        });
+        pairs.next()
+    };
+    until("a child waits for a start", || found().is_some());
+    found().expect("it still waits")
 }
 
 fn start(warm: &Warm, program: &[&str]) -> Observed {
@@ -245,7 +248,7 @@ fn changes_are_noticed_before_a_warm_start() {
         let mut command = warm.started(&program);
         Observed::of(command.env(name, "1").output().expect("it starts"))
     };
-    assert!(with("ASKED").err.contains("ASKED has another value"));
+    assert!(with("ASKED").err.contains("ASKED has a different value"));
     there(2);
     assert_eq!(with("NOT_ASKED").warm(&program).out, "(22, None)\n");
     // The program comes to set that variable itself.
@@ -263,7 +266,7 @@ fn changes_are_noticed_before_a_warm_start() {
     fs::write(&own, "").expect("it is written");
     // As long as it does no parent is made, which would be of no use.
     for _ in 0..2 {
-        plainly("json.py hides", &format!("{}\n", own.display()));
+        plainly("json.py shadows", &format!("{}\n", own.display()));
         assert!(
             warm.refusal()
                 .is_some_and(|why| why.starts_with("hides\0") && why.ends_with("json.py"))
@@ -290,7 +293,7 @@ fn commands_that_cannot_be_warm_are_started_plainly_with_a_reason() {
         (&["sh", "-c", "exit 3"][..], "is not Python"),
         (&[shim, "x.py"], "is not Python"),
         (&["awk", "BEGIN { exit 3 }"], "is not Python"),
-        (&[python, "-I", "-c", "raise SystemExit(3)"], "-E and -I"),
+        (&[python, "-I", "-c", "raise SystemExit(3)"], "-E or -I"),
         (&[python, "-S", "-c", "raise SystemExit(3)"], "-S"),
     ] {
         let said = start(&warm, program);

@@ -346,7 +346,7 @@ fn variables_that_native_code_asks_for_matter() {
         let how = |command: &mut Command| {
             command.env(variable, value);
         };
-        let reason = format!("{variable} has another value");
+        let reason = format!("{variable} has a different value");
         notices(&warm, &PROGRAM, &how, &reason);
     }
     // Others do not.

@@ -72,7 +72,7 @@ import torch
         command.env("OMP_NUM_THREADS", "2");
     });
     assert!(
-        other.err.contains("OMP_NUM_THREADS has another value"),
+        other.err.contains("OMP_NUM_THREADS has a different value"),
         "{}",
         other.err
     );

@@ -444,7 +444,7 @@ fn a_hot_standby_serves_one_start() {
     let mut other = card.command(&["-v", "--standby=hot"], &[]);
     let said = run(other.env("CUDA_VISIBLE_DEVICES", "0"));
     assert!(
-        said.err.contains("other devices, variables"),
+        said.err.contains("a different form, device, driver"),
         "{}",
         said.err
     );
