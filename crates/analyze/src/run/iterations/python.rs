@@ -310,17 +310,19 @@ pub(super) fn steps(start: &StartData, optimizer: &str) -> Option<Detected> {
 /// (`ENOUGH_STEPS` in its Python code).
 const STEPS_WITH_CALLS: usize = 8;
 
-/// Returns true if the steps contain nearly all of the time between their ends, such as those
-/// with a closure: the first iteration is the first step.
+/// Returns true if most steps contain nearly all of the time since the previous one, such as those
+/// with a closure: the first iteration is the first step. Between some, the process may have waited
+/// for a processor.
 fn do_all_work(steps: &[(u64, u64)]) -> bool {
     /// The share of the time.
     const NEARLY_ALL: f64 = 0.9;
-    let (Some(first), Some(last)) = (steps.first(), steps.last()) else {
-        return false;
+    let does_all = |pair: &&[(u64, u64)]| {
+        let inside = pair[1].1 - pair[1].0;
+        let all = pair[1].1.saturating_sub(pair[0].1);
+        all > 0 && inside as f64 >= NEARLY_ALL * all as f64
     };
-    let inside: u64 = steps[1..].iter().map(|step| step.1 - step.0).sum();
-    let all = last.1.saturating_sub(first.1);
-    all > 0 && inside as f64 >= NEARLY_ALL * all as f64
+    let pairs = || steps.windows(2);
+    pairs().filter(does_all).count() * 2 > pairs().count()
 }
 
 /// The beginning of the first iteration: the first model call that belongs to the first step. A
