@@ -244,7 +244,7 @@ impl Parent {
         let changed = self.own.iter().filter(|(path, then)| stamp(path) != *then);
         for (path, _) in changed {
             let known = self.skeletons.iter().find(|(known, _)| known == path);
-            if known.is_some_and(|(path, then)| skeleton(path) != *then) {
+            if known.is_some_and(|(path, then)| !skeleton(path).is_unchanged_since(then)) {
                 return Err(Reason::CodeChanged(path.clone()));
             }
         }
