@@ -120,7 +120,7 @@ pub enum Command {
     Run(RunArguments),
     /// Start my program warm, without changing it
     Start(StartArguments),
-    /// How cold is this machine? Compares the first time with the steady state, and tests twenty common claims
+    /// How cold is this machine? Compares first executions with the steady state, and tests twenty common claims
     Lab(LabArguments),
     /// Did a change slow down startup? Compares two results or two commands
     Compare(CompareArguments),

@@ -60,7 +60,8 @@ pub struct Request {
     pub quick: bool,
     /// Seeds the order and the statistics.
     pub seed: u64,
-    /// No further start begins after this time.
+    /// Each setup gets one start regardless, in a quick run without the details; further starts
+    /// run only if they should end in this time.
     pub budget: Option<Duration>,
     /// A start that takes longer is killed.
     pub start_limit: Duration,
@@ -88,14 +89,15 @@ pub struct PlannedSetup {
     pub priority: Priority,
 }
 
-/// Variants that no claim depends on alone.
+/// Variants that every claim can do without.
 const DETAILS: [&str; 4] = [
     names::SWEEP,
     names::CONV,
     names::PINNED_OR_RANDN,
     names::MODEL_AFTER_PAUSE,
 ];
-/// Variants that a quick run measures only if time remains; claims that prefer them use others.
+/// Variants that a quick run measures only if time remains; without them, the claims that prefer
+/// them use other variants.
 const LAST_IN_QUICK_RUN: [&str; 6] = [
     names::RANDN,
     names::NO_OPTIMIZER_ON_DEVICE,
@@ -142,7 +144,8 @@ pub struct Plan {
     pub seed: u64,
     /// Starts of each native setup.
     pub starts: usize,
-    /// No further start begins after this time, once each setup has had one.
+    /// Each setup gets one start regardless, in a quick run without the details; further starts
+    /// run only if they should end in this time.
     pub budget: Option<Duration>,
     /// A start that takes longer is killed.
     pub start_limit: Duration,

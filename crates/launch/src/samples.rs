@@ -2,9 +2,9 @@
 //! they waited for a processor, and the memory and disk reads of its processes.
 //!
 //! A thread of preheat does this every few milliseconds. It keeps the files of `/proc`
-//! open, and samples less often the longer the command runs and the more there is to
-//! sample: about 2 % of one processor, half of that for stacks, after an allowance for work
-//! that is done once. A second thread reads which mappings hold the memory ([`mapped`]), a few
+//! open. It samples less often as the command runs longer or has more to sample, so that sampling
+//! uses about 2 % of one processor, half of that for stacks. The first 200 ms of CPU time, mostly
+//! for work that is done once, are not counted. A second thread reads which mappings hold the memory ([`mapped`]), a few
 //! times.
 
 mod file;
@@ -140,19 +140,22 @@ fn interval(age: u64, cost: u64) -> Duration {
 /// The program that a process executes.
 #[derive(Default)]
 struct Executed {
-    code: u64,
+    code_address: u64,
     samples: u32,
 }
 
 impl Executed {
-    /// Returns true once for each program: at its second sample. Programs that exit sooner, such
+    /// Returns true at the second sample after each `exec`. Programs that exit sooner, such
     /// as `ldconfig`, make no difference.
-    fn lasts(&mut self, code: u64) -> bool {
-        if self.code != code {
-            *self = Executed { code, samples: 0 };
+    fn lasts(&mut self, code_address: u64) -> bool {
+        if self.code_address != code_address {
+            *self = Executed {
+                code_address,
+                samples: 0,
+            };
         }
         self.samples = self.samples.saturating_add(1);
-        code != 0 && self.samples == 2
+        code_address != 0 && self.samples == 2
     }
 }
 

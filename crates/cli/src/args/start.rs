@@ -154,7 +154,7 @@ pub struct StartArguments {
 #[derive(Debug, Args)]
 #[group(requires = "measure", multiple = true)]
 pub struct MeasuringArguments {
-    /// With --measure: starts per configuration, at least 4; the first of each is a warm-up. There are 2 to 16 configurations [default: 6]
+    /// With --measure: starts per configuration, at least 4; the first of each is a warm-up. There are 2 to 20 configurations [default: 6]
     #[arg(long, value_name = "N", value_parser = values::starts, allow_negative_numbers = true)]
     pub starts: Option<usize>,
 

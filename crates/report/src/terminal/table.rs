@@ -109,7 +109,7 @@ impl Table {
 
     /// The width of a whole row.
     pub fn width(&self) -> usize {
-        let widths = self.content();
+        let widths = self.content_widths();
         GAP + widths.first().copied().unwrap_or(0) + self.rest(&widths)
     }
 
@@ -127,15 +127,15 @@ impl Table {
     }
 
     /// The widths of all cells in the column at this index.
-    fn cells(&self, at: usize) -> impl Iterator<Item = usize> {
+    fn cell_widths(&self, at: usize) -> impl Iterator<Item = usize> {
         let cells = self.rows().filter_map(move |row| row.cells.get(at));
         cells.map(|(_, text)| width(text))
     }
 
     /// The width that each column needs for its content; 0 for a column without content.
-    fn content(&self) -> Vec<usize> {
+    fn content_widths(&self) -> Vec<usize> {
         let columns = self.columns.iter().enumerate();
-        let widths = columns.map(|(at, column)| match self.cells(at).max() {
+        let widths = columns.map(|(at, column)| match self.cell_widths(at).max() {
             None | Some(0) => 0,
             Some(widest) => widest.max(width(column.name)),
         });
@@ -180,14 +180,14 @@ impl Table {
 
     /// The width of each column on a terminal of this width; 0 for a column that is not shown.
     fn widths(&self, terminal_width: usize) -> Vec<usize> {
-        let mut widths = self.content();
+        let mut widths = self.content_widths();
         let Some(mut whole) = widths.first().copied() else {
             return widths;
         };
         if let Overflow::Above { usual } = self.overflow
             && self.width_of_first(&widths, terminal_width) < whole
         {
-            let usual = self.cells(0).filter(|width| *width <= usual);
+            let usual = self.cell_widths(0).filter(|width| *width <= usual);
             whole = usual.max().unwrap_or(MIN_FIRST);
         }
         let limits = self.columns.iter().flat_map(|column| &column.limits);

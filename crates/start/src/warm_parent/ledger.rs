@@ -266,9 +266,9 @@ pub(crate) fn terminals() -> Vec<libc::c_int> {
     found.map(|(fd, _)| fd).collect()
 }
 
-/// Chooses the directories from which a start looks up the paths of inputs: those with at least
-/// [`MIN_INPUTS_OF_BASE`] inputs that no deeper base has. To resolve a path from the root takes
-/// about twice as long as from the directory of the file.
+/// Chooses the directories from which a start looks up the paths of inputs. A directory becomes a
+/// base if at least [`MIN_INPUTS_OF_BASE`] inputs are below it, not counting those below a deeper
+/// base. Resolving a path from the root takes about twice as long as from its own directory.
 fn bases<'a>(paths: impl Iterator<Item = &'a [u8]>) -> BTreeSet<&'a [u8]> {
     let mut counts: BTreeMap<(usize, &[u8]), usize> = BTreeMap::new();
     for path in paths {
@@ -370,7 +370,7 @@ impl Ledger {
             .retain(|(path, question), _| keep(Path::new(path), *question));
     }
 
-    /// Returns true if the path is not a symlink, so that its `Link` answer suffices.
+    /// Returns true if the path has the same `Link` answer, which then suffices: it is not a symlink.
     fn is_answered_by_link(&self, path: &Path, answer: &Answer) -> bool {
         let other = self.paths.get(&(path.into(), Question::Link));
         other.is_some_and(|other| other.0[1..] == answer.0[1..])
@@ -487,7 +487,7 @@ impl Inputs {
         true
     }
 
-    /// Checks that no input has changed; an error is the first one that has.
+    /// Checks that no path and not the host has changed; an error names the first change.
     pub(crate) fn verify(&self) -> Result<(), Changed> {
         self.verify_unless(&AtomicBool::new(false))
     }
@@ -604,7 +604,7 @@ pub enum Changed {
     /// The host name or the kernel.
     #[error("the host name or the kernel has changed")]
     Host,
-    /// It is not known whether any has: the verification was stopped.
+    /// Unknown, because the verification was stopped early.
     #[error("the verification was stopped")]
     Unknown,
 }
@@ -652,7 +652,7 @@ mod tests {
         assert_eq!(listed.verify(), changed(&at, false));
         fs::write(&absent, "").expect("it is written");
         assert_eq!(before.verify(), changed(&absent, true));
-        fs::remove_file(&absent).expect("it goes");
+        fs::remove_file(&absent).expect("remove the file");
         // A file that appears in a listed directory is detected through the directory.
         let mut both = Ledger::default();
         both.record(at.join("fourth"), Question::File);
@@ -667,7 +667,7 @@ mod tests {
         assert_eq!(before.verify(), changed(&file, false));
         ledger.refresh(&file);
         assert_eq!(inputs(&ledger).verify(), Ok(()));
-        fs::remove_dir_all(&at).expect("it goes");
+        fs::remove_dir_all(&at).expect("remove the directory");
     }
 
     #[test]
@@ -700,7 +700,7 @@ mod tests {
         assert_eq!(inputs.verify(), Ok(()));
         fs::write(absent.join("m3.py"), "").expect("it is written");
         assert_eq!(inputs.verify(), changed(&absent.join("m3.py"), true));
-        fs::remove_dir_all(&absent).expect("it goes");
+        fs::remove_dir_all(&absent).expect("remove the directory");
         assert_eq!(inputs.verify(), Ok(()));
         fs::write(package.join("m5.py"), "22").expect("it is written");
         assert_eq!(inputs.verify(), changed(&package.join("m5.py"), false));
@@ -798,16 +798,16 @@ mod tests {
         use std::os::unix::fs::PermissionsExt;
         let at = std::env::temp_dir().join(format!("preheat-writable-{}", std::process::id()));
         fs::create_dir_all(&at).expect("a directory for the test");
-        fs::set_permissions(&at, fs::Permissions::from_mode(0o700)).expect("it can be");
+        fs::set_permissions(&at, fs::Permissions::from_mode(0o700)).expect("set the mode");
         let mut ledger = Ledger::default();
         ledger.record(at.clone(), Question::Writable);
         let before = inputs(&ledger);
         fs::write(at.join("another"), "").expect("it is written");
         assert_eq!(before.verify(), Ok(()));
-        fs::set_permissions(&at, fs::Permissions::from_mode(0o500)).expect("it can be");
+        fs::set_permissions(&at, fs::Permissions::from_mode(0o500)).expect("set the mode");
         assert_eq!(before.verify(), changed(&at, false));
-        fs::set_permissions(&at, fs::Permissions::from_mode(0o700)).expect("it can be");
-        fs::remove_dir_all(&at).expect("it goes");
+        fs::set_permissions(&at, fs::Permissions::from_mode(0o700)).expect("set the mode");
+        fs::remove_dir_all(&at).expect("remove the directory");
         assert_eq!(before.verify(), changed(&at, false));
     }
 

@@ -57,8 +57,9 @@ pub(crate) struct Tracer<'a> {
     processes: HashMap<pid_t, Process>,
     threads: HashMap<pid_t, Thread>,
     ledger: Ledger,
-    /// Directories outside the installed packages that were listed, but not by an import.
-    listed_by_code: HashSet<PathBuf>,
+    /// Directories outside the installed packages that were listed for another purpose than
+    /// searching for modules.
+    listed_beyond_search: HashSet<PathBuf>,
     /// The questions that modules of the latest trial have asked outside the installed packages, by
     /// the names of the modules.
     asked_by: BTreeMap<Vec<u8>, BTreeSet<(PathBuf, Question)>>,
@@ -118,7 +119,7 @@ impl<'a> Tracer<'a> {
             processes: HashMap::from([(parent, before)]),
             threads: HashMap::new(),
             ledger: Ledger::default(),
-            listed_by_code: HashSet::new(),
+            listed_beyond_search: HashSet::new(),
             asked_by: BTreeMap::new(),
             temporary_paths: HashSet::new(),
             verdict: None,
@@ -159,7 +160,8 @@ impl<'a> Tracer<'a> {
                 0 => signal,
                 libc::PTRACE_EVENT_EXEC => {
                     let new = Process {
-                        // Only a harmless program gets here.
+                        // If an import started the process, it executes a harmless program, whose
+                        // calls are ignored. Otherwise the parent executes the interpreter.
                         is_ours: self
                             .processes
                             .get(&thread)
@@ -379,7 +381,7 @@ impl<'a> Tracer<'a> {
             let searches = searches.and_then(|it| it.searches.take());
             is_search = searches.as_ref() == Some(&path);
             if is_trial && !is_search && !self.rules.is_installed(&path) {
-                self.listed_by_code.insert(path.clone());
+                self.listed_beyond_search.insert(path.clone());
             }
         }
         if !is_search && self.rules.may_change(&path) {
@@ -437,7 +439,11 @@ impl<'a> Tracer<'a> {
     /// Writes the ledger. Directories in which imports search for modules are omitted: the
     /// names in them are compared elsewhere.
     fn finish(&mut self, searched: &HashSet<PathBuf>) {
-        let (rules, strict, names) = (&self.rules, &self.listed_by_code, &self.temporary_paths);
+        let (rules, strict, names) = (
+            &self.rules,
+            &self.listed_beyond_search,
+            &self.temporary_paths,
+        );
         self.ledger.retain(|path, question| {
             let is_search = question == Question::Listing
                 && searched.contains(path)

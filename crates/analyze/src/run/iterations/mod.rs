@@ -78,7 +78,7 @@ enum Accepted {
     /// Steps and repeated timed regions, but not calls of models and functions. `candidates`
     /// leaves out timed regions of different lines.
     Steps,
-    /// Whole predictions and evaluations of Keras, if nothing better repeats: not their steps.
+    /// Whole Keras predictions and evaluations instead of their steps, if they rank first.
     Whole,
     /// All rules of repetitions.
     Any,
@@ -88,7 +88,7 @@ enum Accepted {
     LastKernels,
     /// Calls of different models, which are listed and not compared.
     DifferentModels,
-    /// Repetitions that threads or processes run at the same time, once each.
+    /// The same work, done once by each of several threads or processes at the same time.
     Concurrent,
 }
 
@@ -130,7 +130,7 @@ pub(super) struct Detected {
     /// The evidence for the beginning of the first iteration, if lines define iterations or the
     /// begin is not known.
     pub first_begin: Option<FirstBegin>,
-    /// Other threads that iterate by the same rule, by the end of their first iteration.
+    /// Other threads that iterate according to the same rule, sorted by the end of their first iteration.
     pub others: Vec<Other>,
     /// The number of iterations that are left out because they begin during another one of the
     /// thread.
@@ -180,10 +180,10 @@ type Attempt = (IterationsBy, usize, Accepted);
 
 /// The attempts of `auto`: iterations named by the program, even if rare; repetitions, most
 /// specific first; pairs; regions that the program times once; calls of different models; kernels
-/// that are launched twice after set-up; calls in several threads at once. A model that is called twice is often called within a
-/// timed region, such as a backward pass without an optimizer. Two predictions take precedence
-/// over their steps. Steps and timed regions around calls take precedence over the calls
-/// ([`enclosing`]).
+/// that are launched twice after set-up; calls in several threads at once. A program that calls a
+/// model only twice, or that has no optimizer, often times that work itself. Two predictions take
+/// precedence over their steps. Steps and timed regions around calls take precedence over the
+/// calls ([`enclosing`]).
 const AUTO: [Attempt; 17] = [
     (IterationsBy::Python, FIRST_AND_SECOND, Accepted::Named),
     (IterationsBy::Python, 1, Accepted::Named),
@@ -301,8 +301,8 @@ fn in_most(
     voters.iter().filter(enough).count() * 2 > voters.len().max(1)
 }
 
-/// The starts of which a majority must support a method: those that were recorded. If some
-/// succeeded, failed and interrupted ones are ignored.
+/// The starts that vote on a method, which needs a majority: recorded ones (for lines, all) and, if
+/// any start succeeded, only those that did.
 fn voters(by: IterationsBy, starts: &[StartData]) -> Vec<usize> {
     let recorded =
         |at: &usize| by == IterationsBy::Lines || !starts[*at].trace.processes.is_empty();

@@ -5,9 +5,9 @@
 //! |---|---|---|
 //! | `begin` | parent | preheat's code begins; the tracer sets the breakpoint on `getenv` |
 //! | `ours` | any | preheat's code runs next; an import must not have left temporary files |
-//! | `theirs` | any | imports of installed modules run next |
-//! | `program` | any | the program's own code runs next, with stricter rules |
-//! | `library` | any | module-level code of an installed module runs next |
+//! | `theirs` | any | preheat imports installed modules next |
+//! | `program` | any | the program's own code runs next, with stricter rules; checks as `ours` does |
+//! | `library` | any | the program's first lines import an installed module next; same effect as `theirs` |
 //! | `prefix` | any | the program's first lines run next |
 //! | `trial` | trial | the process is a trial |
 //! | `module` | trial | the module that is imported next |
